@@ -1,0 +1,1 @@
+"""Ratchet's service: it stores, judges and reports; it never measures."""

@@ -1,0 +1,1 @@
+"""What numbers mean: comparison, detection, noise. Pure: arrays in, values out."""

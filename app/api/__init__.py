@@ -1,0 +1,1 @@
+"""The JSON door: one module per noun, one service call per route."""

@@ -1,0 +1,36 @@
+"""Git bundles: clients upload them, workers fetch them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import FileResponse
+
+from app.api.deps import ServiceDep, WorkerPrincipal, allowed, get_principal
+from app.services.access import Scope
+from app.services.store_bundle import bundle_path, store_bundle
+from app.wiring import Service
+
+router = APIRouter(prefix="/api/v1/bundles", tags=["bundles"])
+
+
+def _admit(service: Service, request: Request) -> None:
+    with service.database.session() as session:
+        allowed(Scope.JOBS_CREATE)(get_principal(request, session))
+
+
+@router.post("", status_code=201)
+async def post_bundle(request: Request, service: ServiceDep) -> dict[str, Any]:
+    """Upload a bundle; the answer has the digest by which a check names it."""
+    await run_in_threadpool(_admit, service, request)
+    folder = service.settings.data_dir / "bundles"
+    digest, size = await store_bundle(folder, request.stream(), limit=service.settings.max_bundle_b)
+    return {"digest": digest, "size_b": size}
+
+
+@router.get("/{digest}")
+def get_bundle(digest: str, service: ServiceDep, _: WorkerPrincipal) -> FileResponse:
+    """Fetch a bundle."""
+    return FileResponse(bundle_path(service.settings.data_dir / "bundles", digest))

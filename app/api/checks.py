@@ -1,0 +1,174 @@
+"""Checks: ask for one, watch it, read its verdicts and its report."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, BackgroundTasks, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.api.deps import Body, JobCreator, Reader, ServiceDep, SessionDep, get_reader, parse
+from app.api.hub import Hub
+from app.domain.results import CommitRef
+from app.reports.check_json import check_document
+from app.services.cancel_check import cancel_check
+from app.services.read_check import read_check
+from app.services.render_report import report_html
+from app.services.request_check import CheckRequest, request_check
+from app.services.store_bundle import bundle_path
+from app.services.visibility import visible_check
+from app.services.watch_check import watch_check
+from app.settings import read_settings
+from app.store.repositories import checks as check_rows
+from app.wiring import Service
+
+router = APIRouter(prefix="/api/v1/checks", tags=["checks"])
+
+MAX_WAIT_S = 30.0
+Sha = Annotated[str, Field(pattern=r"^([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class PostedCommit(_Strict):
+    """What the client knows of a commit."""
+
+    sha: Sha
+    subject: str = Field("", max_length=10_000)
+    author: str = Field("", max_length=1_000)
+    authored_at: datetime | None = None
+
+
+class PostedSource(_Strict):
+    """Where workers get the commits from: a git address, or the digest of an uploaded bundle."""
+
+    kind: Literal["git", "bundle"]
+    location: str = Field(min_length=1, max_length=4_096)
+
+
+class PostedCheck(_Strict):
+    """A check to be made. `settings` is the text of `ratchet.toml`; empty `suites` and `devices` mean all."""
+
+    settings: str = Field(max_length=2**20)
+    source: PostedSource
+    base: PostedCommit
+    head: PostedCommit
+    suites: list[str] = Field(default_factory=list, max_length=100)
+    devices: list[str] = Field(default_factory=list, max_length=100)
+    key: str | None = Field(None, max_length=255)
+
+
+@router.post("", status_code=201)
+def post_check(
+    body: Body, service: ServiceDep, session: SessionDep, principal: JobCreator, later: BackgroundTasks
+) -> dict[str, Any]:
+    """Ask for a check; the answer is its progress document."""
+    posted = parse(PostedCheck, body)
+    if posted.source.kind == "bundle":
+        bundle_path(service.settings.data_dir / "bundles", posted.source.location)
+    wanted = CheckRequest(
+        settings=read_settings(posted.settings),
+        source=posted.source.model_dump(),
+        base=_commit(posted.base),
+        head=_commit(posted.head),
+        suites=tuple(posted.suites),
+        devices=tuple(posted.devices),
+        key=posted.key,
+    )
+    check = request_check(session, service.settings, principal, wanted)
+    session.flush()
+    later.add_task(service.nudge)
+    return watch_check(session, check.id)
+
+
+def _commit(posted: PostedCommit) -> CommitRef:
+    return CommitRef(posted.sha.lower(), posted.subject, posted.author, posted.authored_at)
+
+
+@router.get("")
+def list_checks(
+    session: SessionDep,
+    reader: Reader,
+    project: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+) -> dict[str, Any]:
+    """Return the newest checks."""
+    bound_to = reader.project_id if reader else None
+    rows = check_rows.recent(session, limit=limit, project=project, project_id=bound_to)
+    return {
+        "checks": [
+            {
+                "check": check.id,
+                "project": its_project.name,
+                "base": base.sha,
+                "head": head.sha,
+                "state": check.state,
+                "conclusion": check.conclusion,
+                "title": check.title,
+                "created_at": check.created_at,
+            }
+            for check, its_project, base, head in rows
+        ]
+    }
+
+
+@router.get("/{check_id}")
+def get_check(check_id: int, service: ServiceDep, session: SessionDep, reader: Reader) -> dict[str, Any]:
+    """Return the check with every verdict so far: the object that `ratchet check --json` prints."""
+    visible_check(session, reader, check_id)
+    report = f"{service.settings.address}/checks/{check_id}/report"
+    return check_document(read_check(session, check_id), report)
+
+
+@router.get("/{check_id}/progress")
+async def get_progress(
+    check_id: int,
+    request: Request,
+    service: ServiceDep,
+    wait: Annotated[float, Query(ge=0, le=MAX_WAIT_S)] = 0,
+    seen: str = "",
+) -> dict[str, Any]:
+    """Return how far the check has come, as soon as that differs from what was `seen` (an earlier `version`)."""
+    hub: Hub = request.app.state.hub
+    deadline = asyncio.get_running_loop().time() + wait
+    with hub.listen(f"check:{check_id}") as news:
+        while True:
+            document = await run_in_threadpool(_progress, service, request, check_id)
+            left = deadline - asyncio.get_running_loop().time()
+            if document["version"] != seen or document["state"] == "complete" or left <= 0:
+                return document
+            await news.wait(left)
+
+
+def _progress(service: Service, request: Request, check_id: int) -> dict[str, Any]:
+    with service.database.session() as session:
+        visible_check(session, get_reader(request, service, session), check_id)
+        document = watch_check(session, check_id)
+    version = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:16]
+    return document | {"version": version}
+
+
+@router.post("/{check_id}/cancel")
+def post_cancel(
+    check_id: int, service: ServiceDep, session: SessionDep, principal: JobCreator, later: BackgroundTasks
+) -> dict[str, Any]:
+    """Cancel the check: nothing more of it is measured."""
+    visible_check(session, principal, check_id)
+    cancel_check(session, principal, check_id)
+    session.flush()
+    later.add_task(service.nudge)
+    return watch_check(session, check_id)
+
+
+@router.get("/{check_id}/report", response_class=Response)
+def get_report(check_id: int, session: SessionDep, reader: Reader) -> Response:
+    """Return the check's self-contained HTML report, final or as things stand."""
+    visible_check(session, reader, check_id)
+    return Response(report_html(session, check_id), media_type="text/html; charset=utf-8")

@@ -1,0 +1,141 @@
+"""What the routes share: the service, a session that commits, who is asking, and bodies of bounded size."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Annotated, TypeVar
+
+from fastapi import Depends, Request
+from pydantic import BaseModel, ValidationError
+from sqlalchemy.orm import Session
+
+from app.domain.errors import AccessError, PayloadError, Problem, TooLargeError
+from app.services.access import Principal, Scope, principal_of_cookie, principal_of_token
+from app.wiring import Service
+
+COOKIE = "ratchet_session"
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def get_service(request: Request) -> Service:
+    """Return the process's service."""
+    service: Service = request.app.state.service
+    return service
+
+
+ServiceDep = Annotated[Service, Depends(get_service)]
+
+
+def get_session(service: ServiceDep) -> Iterator[Session]:
+    """Yield the request's session; it commits when the route returns, and rolls back when it raises."""
+    with service.database.session() as session:
+        yield session
+
+
+SessionDep = Annotated[Session, Depends(get_session, scope="function")]
+
+
+def get_principal(request: Request, session: SessionDep) -> Principal:
+    """Return who asks, by bearer token. Raises AccessError `unauthenticated`."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise AccessError(
+            "no token: send `Authorization: Bearer …` (RATCHET_TOKEN for our clients)", code="unauthenticated"
+        )
+    return principal_of_token(session, token.strip())
+
+
+def get_reader(request: Request, service: ServiceDep, session: SessionDep) -> Principal | None:
+    """Return who reads: by token, by browser session, or nobody where reading is open to all."""
+    principal: Principal | None
+    if request.headers.get("authorization"):
+        principal = get_principal(request, session)
+    else:
+        cookie = request.cookies.get(f"__Host-{COOKIE}") or request.cookies.get(COOKIE)
+        principal = principal_of_cookie(session, cookie) if cookie else None
+    if principal is None and not service.settings.anonymous_read:
+        raise AccessError("sign in, or send a token", code="unauthenticated")
+    if principal is not None:
+        principal.require(Scope.RESULTS_READ)
+    return principal
+
+
+def allowed(scope: Scope) -> Callable[[Principal], Principal]:
+    """Return a dependency that lets in only principals with this scope."""
+
+    def check(principal: Annotated[Principal, Depends(get_principal)]) -> Principal:
+        principal.require(scope)
+        return principal
+
+    return check
+
+
+Reader = Annotated[Principal | None, Depends(get_reader)]
+WorkerPrincipal = Annotated[Principal, Depends(allowed(Scope.WORKER))]
+JobCreator = Annotated[Principal, Depends(allowed(Scope.JOBS_CREATE))]
+ResultWriter = Annotated[Principal, Depends(allowed(Scope.RESULTS_WRITE))]
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """Return the body, decompressed if it is gzip. Raises TooLargeError beyond `limit` bytes, however packed."""
+    packed = bytearray()
+    async for chunk in request.stream():
+        packed += chunk
+        if len(packed) > limit:
+            raise _too_large(limit)
+    encoding = request.headers.get("content-encoding", "identity").lower()
+    if encoding == "identity":
+        return bytes(packed)
+    if encoding != "gzip":
+        message = f"Content-Encoding {encoding!r} is not read here; send gzip or none"
+        raise PayloadError([Problem("header.content-encoding", "bad_encoding", message)])
+    return _unpack(bytes(packed), limit)
+
+
+def _unpack(packed: bytes, limit: int) -> bytes:
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        body = unpacker.decompress(packed, limit + 1)
+    except zlib.error as error:
+        raise PayloadError([Problem("body", "bad_gzip", f"the body is not gzip: {error}")]) from None
+    if len(body) > limit:
+        raise _too_large(limit)
+    if not unpacker.eof:
+        raise PayloadError([Problem("body", "bad_gzip", "the gzip body ends too early")])
+    return body
+
+
+def _too_large(limit: int) -> TooLargeError:
+    return TooLargeError(f"the body is larger than {limit} bytes; split it, or raise RATCHET_MAX_BODY_B")
+
+
+def get_body_limit(service: ServiceDep) -> int:
+    """Return the largest JSON body [B]."""
+    return service.settings.max_body_b
+
+
+async def get_body(request: Request, limit: Annotated[int, Depends(get_body_limit)]) -> bytes:
+    """Return the bounded body."""
+    return await read_body(request, limit)
+
+
+Body = Annotated[bytes, Depends(get_body)]
+
+
+def parse(model: type[Model], body: bytes) -> Model:
+    """Return the body as `model`. Raises PayloadError with every problem's path.
+
+    U+0000, which PostgreSQL does not store, becomes U+FFFD: it comes from logs and names of measured programs.
+    """
+    try:
+        return model.model_validate_json(body.replace(b"\\u0000", b"\\ufffd"))
+    except ValidationError as error:
+        raise PayloadError([_problem(e) for e in error.errors(include_url=False)]) from None
+
+
+def _problem(error: object) -> Problem:
+    assert isinstance(error, dict)
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"])
+    return Problem(path.removeprefix(".") or "body", str(error["type"]), str(error["msg"]))

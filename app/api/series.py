@@ -1,0 +1,54 @@
+"""Series read back: which there are, their points, and two commits side by side."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+
+from app.api.deps import Reader, SessionDep
+from app.services.query_series import compare_commits, list_series, series_points
+
+router = APIRouter(prefix="/api/v1", tags=["series"])
+
+Name = Annotated[str, Query(min_length=1, max_length=255, pattern=r"^[^\x00]*$")]
+SeriesId = Annotated[int, Path(ge=1, lt=2**63)]
+Limit = Annotated[int, Query(ge=1, le=10_000)]
+
+
+@router.get("/series")
+def get_series(
+    session: SessionDep,
+    reader: Reader,
+    project: Name,
+    benchmark: Name | None = None,
+    metric: Name | None = None,
+    device_class: Name | None = None,
+    limit: Limit = 1000,
+) -> dict[str, Any]:
+    """Return the project's series, only those of the benchmark, metric or device class that is named."""
+    return list_series(
+        session,
+        reader,
+        project,
+        benchmark=benchmark,
+        metric=metric,
+        device_class=device_class,
+        limit=limit,
+    )
+
+
+@router.get("/series/{series_id}/points")
+def get_points(
+    session: SessionDep, reader: Reader, series_id: SeriesId, limit: Limit = 1000, values: bool = False
+) -> dict[str, Any]:
+    """Return the newest points of the series, oldest first; `values=true` adds every kept value."""
+    return series_points(session, reader, series_id, limit=limit, with_values=values)
+
+
+@router.get("/compare")
+def get_comparison(
+    session: SessionDep, reader: Reader, project: Name, base: str, head: str
+) -> dict[str, Any]:
+    """Return the stored numbers of two commits side by side; this is no verdict."""
+    return compare_commits(session, reader, project, base=base, head=head)

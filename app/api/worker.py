@@ -1,0 +1,98 @@
+"""What agents call: register, claim, heartbeat, prepared, invocations, finish."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+from fastapi import APIRouter, BackgroundTasks, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from app.api.deps import Body, ServiceDep, SessionDep, WorkerPrincipal, allowed, get_principal, parse
+from app.api.hub import Hub
+from app.services.access import Scope
+from app.services.lease_jobs import beat, claim_job, finish_lease
+from app.services.plan_run import plan_run
+from app.services.record_invocation import record_invocation
+from app.services.register_worker import register_worker
+from app.wiring import Service
+from workers import protocol
+
+router = APIRouter(prefix="/api/v1/worker", tags=["worker"])
+
+MAX_WAIT_S = 30.0
+
+
+@router.post("/register")
+def register(
+    body: Body, service: ServiceDep, session: SessionDep, principal: WorkerPrincipal
+) -> protocol.Registered:
+    """Introduce an agent and its devices."""
+    return register_worker(session, service.settings, principal, parse(protocol.Register, body))
+
+
+@router.post("/claim", response_model=None)
+async def claim(
+    request: Request,
+    body: Body,
+    service: ServiceDep,
+    wait: Annotated[float, Query(ge=0, le=MAX_WAIT_S)] = 0,
+) -> protocol.Lease | Response:
+    """Return a lease, or 204 when there was nothing to do for `wait` seconds.
+
+    While it waits the call holds neither a thread nor a session.
+    """
+    message = parse(protocol.Claim, body)
+    hub: Hub = request.app.state.hub
+    deadline = asyncio.get_running_loop().time() + wait
+    with hub.listen("job:") as news:
+        while True:
+            if await request.is_disconnected():
+                return Response(status_code=204)
+            lease = await run_in_threadpool(_claim, service, request, message)
+            left = deadline - asyncio.get_running_loop().time()
+            if lease is not None:
+                return lease
+            if left <= 0 or not await news.wait(left):
+                return Response(status_code=204)
+
+
+def _claim(service: Service, request: Request, message: protocol.Claim) -> protocol.Lease | None:
+    with service.database.session() as session:
+        allowed(Scope.WORKER)(get_principal(request, session))
+        return claim_job(session, service.settings, message)
+
+
+@router.post("/leases/{lease_id}/heartbeat")
+def heartbeat(
+    lease_id: str, body: Body, service: ServiceDep, session: SessionDep, _: WorkerPrincipal
+) -> protocol.HeartbeatAnswer:
+    """Extend the lease, or hear that it has ended."""
+    return beat(session, service.settings, lease_id, parse(protocol.Heartbeat, body))
+
+
+@router.post("/leases/{lease_id}/prepared")
+def prepared(lease_id: str, body: Body, session: SessionDep, _: WorkerPrincipal) -> protocol.OpenCases:
+    """Say how the arms were prepared; the answer fixes what is measured."""
+    return plan_run(session, lease_id, parse(protocol.Prepared, body))
+
+
+@router.post("/leases/{lease_id}/invocations")
+def invocations(lease_id: str, body: Body, session: SessionDep, _: WorkerPrincipal) -> protocol.OpenCases:
+    """Post one invocation; the answer names the cases that are still open."""
+    return record_invocation(session, lease_id, parse(protocol.Invocation, body), body)
+
+
+@router.post("/leases/{lease_id}/finish")
+def finish(
+    lease_id: str,
+    body: Body,
+    service: ServiceDep,
+    session: SessionDep,
+    later: BackgroundTasks,
+    _: WorkerPrincipal,
+) -> dict[str, str]:
+    """End the lease; what it measured is published."""
+    finish_lease(session, lease_id, parse(protocol.Finish, body))
+    later.add_task(service.nudge)
+    return {}

@@ -1,0 +1,107 @@
+"""The `ratchet` command. Commands are found by name and imported when they run, so that `--help` is quick."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import click
+
+COMMANDS = {
+    "up": ("app.commands.up", "The whole service on this machine, a local worker included."),
+    "demo": ("app.commands.demo", "A small repository with three pull requests, checked by the real path."),
+    "check": ("app.commands.check", "A pull request's check from a terminal."),
+    "api": ("app.commands.processes", "The HTTP service by itself, for a deployment."),
+    "tasks": ("app.commands.processes", "The Celery worker of the service by itself."),
+    "beat": ("app.commands.processes", "The service's clock by itself."),
+    "migrate": ("app.commands.processes", "Bring a database to this release's schema."),
+    "setup": ("app.commands.processes", "Schema and first tokens of a deployment."),
+    "token": ("app.commands.processes", "Issue an API token."),
+}
+"""Name -> (module, one line of help); the module holds a click command of that name."""
+
+USAGE, DATA, FAULT, INTERRUPTED = 64, 65, 70, 130
+"""Exit statuses of every command; 0 to 3 are a check's."""
+
+MISSING = "ratchet: the command line needs the extra `server`: pip install 'ratchet-perf[server,embedded]'"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit with its status."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit status."""
+    import click
+
+    try:
+        result = _group().main(args=arguments, prog_name="ratchet", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except click.exceptions.Abort:
+        return INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return USAGE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except ModuleNotFoundError as error:
+        if error.name and error.name.split(".")[0] in ("app", "workers"):
+            raise
+        print(f"{MISSING} (missing: {error.name})", file=sys.stderr)
+        return FAULT
+    except Exception as error:
+        return _report(error)
+
+
+def _report(error: Exception) -> int:
+    """Say what went wrong and return the status: our own errors in one sentence, faults with their trace."""
+    from app.domain.errors import DataError, NotFoundError, RatchetError, UsageError
+
+    if isinstance(error, OSError):
+        print(f"ratchet: {error.strerror or error}: {error.filename or 'no file named'}", file=sys.stderr)
+        return FAULT
+    if not isinstance(error, RatchetError):
+        import traceback
+
+        traceback.print_exception(error)
+        print("ratchet: this is a fault of Ratchet; please report it with the lines above", file=sys.stderr)
+        return FAULT
+    print(f"ratchet: {error}", file=sys.stderr)
+    if isinstance(error, UsageError):
+        return USAGE
+    return DATA if isinstance(error, DataError | NotFoundError) else FAULT
+
+
+def _group() -> click.Group:
+    import click
+
+    class Commands(click.Group):
+        """Looks commands up in `COMMANDS`."""
+
+        def list_commands(self, ctx: click.Context) -> list[str]:
+            return list(COMMANDS)
+
+        def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+            if cmd_name not in COMMANDS:
+                return None
+            command = getattr(importlib.import_module(COMMANDS[cmd_name][0]), cmd_name)
+            assert isinstance(command, click.Command)
+            return command
+
+        def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+            with formatter.section("Commands"):
+                formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    @click.group(cls=Commands, invoke_without_command=False)
+    @click.version_option(package_name="ratchet-perf", prog_name="ratchet")
+    def ratchet() -> None:
+        """Continuous performance-regression checks for machine-learning code."""
+
+    return ratchet
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""`ratchet check`: base against head of a local repository, measured by the service, as verdicts and exit status."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from app.commands.connection import is_local, service_for_call
+from app.commands.progress import follow
+from app.commands.up import interrupt_on_sigterm
+from app.domain.errors import DataError
+from app.domain.verdicts import EXIT_STATUS, Conclusion
+from app.integrations.git import GitCommit, Repository
+from app.integrations.service_client import ServiceClient
+
+SETTINGS_FILE = "ratchet.toml"
+WIDTH_OF_A_LOG = 200
+"""Columns of a table that is no terminal's: wide enough to cut no name."""
+
+
+@click.command()
+@click.option("--repo", default=".", type=click.Path(path_type=Path), help="The repository (default: here).")
+@click.option("--base", required=True, help="Revision to compare against.")
+@click.option("--head", required=True, help="Revision to judge.")
+@click.option("--suite", "suites", multiple=True, help="Only this suite; may be given several times.")
+@click.option(
+    "--device", "devices", multiple=True, help="Only this device class (a glob); may be given several times."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the table.")
+@click.option("--html", type=click.Path(path_type=Path), help="Write the HTML report to this file.")
+def check(
+    repo: Path,
+    base: str,
+    head: str,
+    suites: tuple[str, ...],
+    devices: tuple[str, ...],
+    as_json: bool,
+    html: Path | None,
+) -> int:
+    """Check head against base. Exit status: 0 passed, 1 regressed, 2 not measured, 3 inconclusive."""
+    interrupt_on_sigterm()
+    repository = Repository(repo)
+    commits = repository.commit(base), repository.commit(head)
+    settings = read_settings_of(repository, commits[1])
+    _refuse_unwritable(html)
+    with service_for_call(_say) as client:
+        wanted = request_of(client, repository, settings, *commits, suites=suites, devices=devices)
+        document, report = run_check(client, wanted)
+    if html is not None:
+        html.write_text(report, encoding="utf-8")
+        document["report"] = str(html)
+    _print(json.dumps(document, ensure_ascii=False) if as_json else _table(document))
+    return EXIT_STATUS[Conclusion(document["conclusion"])]
+
+
+def run_check(
+    client: ServiceClient, wanted: dict[str, Any], *, label: str = ""
+) -> tuple[dict[str, Any], str]:
+    """Ask for the check, follow it to its end and return its document and its report; Ctrl-C cancels it."""
+    check_id = client.ask_check(wanted)
+    try:
+        follow(client, check_id, sys.stderr, label=label)
+    except KeyboardInterrupt:
+        client.cancel(check_id)
+        raise
+    return client.check(check_id), client.report(check_id)
+
+
+def read_settings_of(repository: Repository, head: GitCommit) -> str:
+    """Return head's `ratchet.toml`, else the work tree's; it is checked here, before anything is started."""
+    from app.settings import decode_settings, read_settings
+
+    committed = repository.file_at(head.sha, SETTINGS_FILE)
+    if committed is not None:
+        text = decode_settings(committed)
+    else:
+        path = repository.path / SETTINGS_FILE
+        if not path.is_file():
+            raise DataError(
+                f"{repository.path} has no {SETTINGS_FILE}, neither in {head.sha[:12]} nor in the work tree: "
+                "write one (docs/settings.md begins with a complete example)",
+                code="no_settings",
+            )
+        text = decode_settings(path.read_bytes())
+    read_settings(text)
+    return text
+
+
+def request_of(
+    client: ServiceClient,
+    repository: Repository,
+    settings: str,
+    base: GitCommit,
+    head: GitCommit,
+    *,
+    suites: tuple[str, ...] = (),
+    devices: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    """Return the request for a check; a service elsewhere is sent the commits as a bundle."""
+    return {
+        "settings": settings,
+        "source": _source(client, repository, base, head),
+        "base": vars(base),
+        "head": vars(head),
+        "suites": list(suites),
+        "devices": list(devices),
+    }
+
+
+def _source(
+    client: ServiceClient, repository: Repository, base: GitCommit, head: GitCommit
+) -> dict[str, str]:
+    if is_local(client.url):
+        return {"kind": "git", "location": str(repository.git_dir)}
+    with tempfile.TemporaryDirectory(prefix="ratchet-bundle-") as folder:
+        bundle = Path(folder) / "commits.bundle"
+        _say("uploading the commits")
+        repository.bundle(bundle, base.sha, head.sha)
+        return {"kind": "bundle", "location": client.upload_bundle(bundle)}
+
+
+def _refuse_unwritable(html: Path | None) -> None:
+    """Find out before the measurement, not after it. Raises DataError."""
+    if html is None:
+        return
+    if not html.parent.is_dir():
+        raise DataError(f"cannot write {html}: {html.parent} is not a folder", code="no_folder")
+    existed = html.exists()
+    try:
+        html.open("a").close()
+    except OSError as error:
+        raise DataError(f"cannot write {html}: {error.strerror}", code="unwritable") from error
+    if not existed:
+        html.unlink()
+
+
+def _table(document: dict[str, Any]) -> str:
+    from app.reports.check_reading import result_of_document
+    from app.reports.terminal import render_check
+
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if is_terminal else WIDTH_OF_A_LOG
+    return render_check(result_of_document(document), width=width, color=is_terminal)
+
+
+def _print(text: str) -> None:
+    """Write to standard output whatever characters it can take; a closed one is no fault."""
+    if sys.stdout is not None:
+        encoding = sys.stdout.encoding or "utf-8"
+        print(text.encode(encoding, "replace").decode(encoding), flush=True)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,81 @@
+"""Which service a command speaks to: RATCHET_URL, the one on the default data folder, or one for the call."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from app.config import DEFAULT_HOST, default_data_dir
+from app.integrations.service_client import ServiceClient
+from app.local.data_dir import DataDir, read_secret
+from app.local.stack import (
+    DEFAULT_WORKER,
+    LOOPBACK,
+    WORKER_VARIABLE,
+    LocalStack,
+    StackOptions,
+    connection_of,
+)
+
+Say = Callable[[str], None]
+_LOOK_AGAIN_S = 0.5
+
+
+@contextmanager
+def service_for_call(say: Say) -> Iterator[ServiceClient]:
+    """Yield a client of the service to use; one that had to be started is stopped afterwards."""
+    url, token = os.environ.get("RATCHET_URL"), os.environ.get("RATCHET_TOKEN")
+    data = DataDir(Path(os.environ.get("RATCHET_DATA_DIR") or default_data_dir()))
+    if url:
+        yield ServiceClient(url, token or read_secret(data.admin_token))
+        return
+    running = connection_of(data)
+    if running is not None:
+        yield ServiceClient(running[0], token or running[1])
+        return
+    with _started(data, say) as client:
+        yield client
+
+
+@contextmanager
+def _started(data: DataDir, say: Say) -> Iterator[ServiceClient]:
+    data.make()
+    running = _wait_for_folder(data, say)
+    if running is not None:
+        yield ServiceClient(*running)
+        return
+    kind = os.environ.get(WORKER_VARIABLE, DEFAULT_WORKER)
+    stack = LocalStack(data, StackOptions(DEFAULT_HOST, 0, kind), say)
+    try:
+        stack.start()
+        yield ServiceClient(stack.url, read_secret(data.admin_token))
+    finally:
+        say("stopping the service")
+        stack.stop()
+        data.release()
+
+
+def _wait_for_folder(data: DataDir, say: Say) -> tuple[str, str | None] | None:
+    """Take the folder, after whoever has it now; return the service on it if one comes up meanwhile.
+
+    A service that another call started is not borrowed: it ends with that call.
+    """
+    said = False
+    while not data.acquire():
+        if not said:
+            say(f"waiting for another check's service on {data.path} to end")
+            said = True
+        time.sleep(_LOOK_AGAIN_S)
+        running = connection_of(data)
+        if running is not None:
+            return running
+    return None
+
+
+def is_local(url: str) -> bool:
+    """Say whether the service is on this machine, so that its workers can read a path of ours."""
+    return urlsplit(url).hostname in LOOPBACK

@@ -1,0 +1,135 @@
+"""The service's processes one by one, for a deployment: they need RATCHET_DATABASE_URL and RATCHET_REDIS_URL."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from app.domain.errors import UsageError
+
+if TYPE_CHECKING:
+    from app.config import ServiceSettings
+    from app.wiring import Service
+
+LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+@click.command()
+@click.option("--host", default=None, help="Address to listen on (RATCHET_HOST, default 127.0.0.1).")
+@click.option("--port", type=int, default=None, help="Port to listen on (RATCHET_PORT, default 8440).")
+def api(host: str | None, port: int | None) -> None:
+    """Serve the JSON API and the pages."""
+    import uvicorn
+
+    from app.main import create_app
+    from app.store.migrate import require_current
+
+    service = _service()
+    settings = service.settings
+    require_current(service.database.engine)
+    uvicorn.run(
+        create_app(service),
+        host=host or settings.host,
+        port=settings.port if port is None else port,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=2,
+        h11_max_incomplete_event_size=64 * 1024,
+    )
+
+
+@click.command()
+@click.option("--concurrency", default=4, show_default=True, help="Tasks at a time.")
+def tasks(concurrency: int) -> None:
+    """Work on what follows from events: relay, conclude, render, sweep."""
+    from app.integrations.queue import QUEUE
+    from app.tasks import celery_app
+
+    app = celery_app(_service())
+    pool = ["--pool", "threads", "--concurrency", str(concurrency)]
+    quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING"]
+    app.worker_main(["worker", "--queues", QUEUE, "--hostname", "tasks@%h", *pool, *quiet])
+
+
+@click.command()
+def beat() -> None:
+    """Give the ticks of the service's clock; one process of this kind is enough."""
+    from app.integrations.queue import make_celery, timetable
+
+    settings = _settings()
+    app = make_celery(settings.redis_url)
+    app.conf.beat_schedule = timetable(settings.relay_interval_s, settings.sweep_interval_s)
+    app.Beat(scheduler_cls="celery.beat:Scheduler", loglevel="WARNING", quiet=True).run()
+
+
+@click.command()
+def migrate() -> None:
+    """Bring the database of RATCHET_DATABASE_URL to this release's schema."""
+    from app.store.migrate import migrate as migrate_database
+
+    migrate_database(_service().database.engine)
+    click.echo("the schema is up to date", err=True)
+
+
+@click.command()
+@click.option(
+    "--token-dir", type=click.Path(path_type=Path), required=True, help="Where the tokens' files go."
+)
+def setup(token_dir: Path) -> None:
+    """Bring the schema up to date and leave an administrator's and a worker's token in a folder."""
+    from app.local.data_dir import write_secret
+    from app.services.access import Scope, issue_token
+    from app.store.migrate import migrate as migrate_database
+
+    service = _service()
+    migrate_database(service.database.engine)
+    for name, scope in (("admin", Scope.ADMIN), ("worker", Scope.WORKER)):
+        path = token_dir / f"{name}-token"
+        if not path.exists():
+            with service.database.session() as session:
+                write_secret(path, issue_token(session, name, [scope]))
+            click.echo(f"wrote the {name} token to {path}", err=True)
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "--scope", "scopes", multiple=True, required=True, help="What it may do; may be given several times."
+)
+def token(name: str, scopes: tuple[str, ...]) -> None:
+    """Issue an API token called NAME and print it: the only time that it is shown."""
+    from app.services.access import Scope, issue_token
+
+    known = {scope.value: scope for scope in Scope}
+    unknown = [scope for scope in scopes if scope not in known]
+    if unknown:
+        raise UsageError(f"no scope {unknown[0]!r}; there are: {', '.join(known)}")
+    with _service().database.session() as session:
+        click.echo(issue_token(session, name, [known[scope] for scope in scopes]))
+
+
+def _service() -> Service:
+    """Return the wired service; the wiring is imported only by the processes that need it."""
+    from app.wiring import Service
+
+    return Service(_settings())
+
+
+def _settings() -> ServiceSettings:
+    """Return the settings of the environment. Raises UsageError naming each variable that is missing or wrong."""
+    from pydantic import ValidationError
+
+    from app.config import ServiceSettings
+
+    logging.basicConfig(level=logging.WARNING, format=LOG_FORMAT)
+    try:
+        return ServiceSettings()  # type: ignore[call-arg]  # read from the environment
+    except ValidationError as error:
+        lines = [
+            f"RATCHET_{'_'.join(map(str, e['loc'])).upper()}: {e['msg']}"
+            for e in error.errors(include_url=False)
+        ]
+        raise UsageError("the settings are not complete:\n  " + "\n  ".join(lines)) from None

@@ -1,0 +1,98 @@
+"""`ratchet up`: the whole service on this machine, until it is told to stop."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import click
+
+from app.config import DEFAULT_HOST, DEFAULT_PORT, default_data_dir
+from app.local.data_dir import DataDir
+from app.local.stack import DEFAULT_WORKER, WORKER_VARIABLE, LocalStack, StackOptions
+
+ALREADY_RUNNING = 3
+
+
+@click.command()
+@click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path),
+    envvar="RATCHET_DATA_DIR",
+    default=default_data_dir,
+    help="Where state lives.",
+)
+@click.option("--host", default=DEFAULT_HOST, show_default=True, help="Address to listen on.")
+@click.option(
+    "--port", default=DEFAULT_PORT, show_default=True, help="Port to listen on; 0 takes a free one."
+)
+@click.option(
+    "--worker",
+    "kind",
+    default=DEFAULT_WORKER,
+    show_default=True,
+    envvar=WORKER_VARIABLE,
+    help="Device kind of the local worker, or `none`.",
+)
+def up(data_dir: Path, host: str, port: int, kind: str) -> int:
+    """Run database, broker, service and a local worker on this machine."""
+    data = DataDir(data_dir)
+    data.make()
+    if not data.acquire():
+        return _say_running(data)
+    stop = stop_on_signals()
+    stack = LocalStack(data, StackOptions(host, port, kind), say)
+    try:
+        stack.start()
+        data.announce(stack.url)
+        say_ready(stack)
+        stop.wait()
+    finally:
+        say("stopping")
+        stack.stop()
+        data.release()
+    return 0
+
+
+def say_ready(stack: LocalStack) -> None:
+    """Print the lines that scripts wait for."""
+    if stack.new_admin_token:
+        print(f"admin token: {stack.new_admin_token}", flush=True)
+    print(f"ready {stack.url}", flush=True)
+
+
+def stop_on_signals() -> threading.Event:
+    """Return an event that SIGTERM and SIGINT set; a second SIGINT interrupts."""
+    stop = threading.Event()
+
+    def ask(number: int, _: object) -> None:
+        if stop.is_set() and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        stop.set()
+
+    signal.signal(signal.SIGTERM, ask)
+    signal.signal(signal.SIGINT, ask)
+    return stop
+
+
+def interrupt_on_sigterm() -> None:
+    """Have SIGTERM end the command the way Ctrl-C does: what was begun is cancelled and stopped."""
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+
+
+def say(text: str) -> None:
+    """Tell the person at the terminal what is going on."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def _say_running(data: DataDir) -> int:
+    running = data.running()
+    where = f"at {running.url} (process {running.pid})" if running else "and is just starting or stopping"
+    print(f"already running on {data.path} {where}", flush=True)
+    return ALREADY_RUNNING

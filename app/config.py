@@ -1,0 +1,71 @@
+"""Settings of the service's processes, from the environment (`RATCHET_…`). Time constants are settings too."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+DEFAULT_HOST = "127.0.0.1"
+DEFAULT_PORT = 8440
+
+
+def default_data_dir() -> Path:
+    """Return where state lives unless it is told otherwise: never inside a checkout."""
+    if os.geteuid() == 0:
+        return Path("/var/lib/ratchet")
+    base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return Path(base).expanduser() / "ratchet"
+
+
+class ServiceSettings(BaseSettings):
+    """What api, tasks and beat need to know. Every field is the environment variable `RATCHET_<NAME>`."""
+
+    model_config = SettingsConfigDict(env_prefix="RATCHET_", extra="ignore")
+
+    database_url: str = Field(description="PostgreSQL, as postgresql://user:password@host/database")
+    redis_url: str = Field(description="Celery's broker, as redis://host:6379/0 or redis+socket:///path")
+    data_dir: Path = Field(default_factory=default_data_dir, description="uploaded bundles and logs")
+    host: str = Field(DEFAULT_HOST, description="address that the api listens on")
+    port: int = Field(DEFAULT_PORT, ge=0, le=65535, description="port that the api listens on")
+    public_url: str = Field(
+        "", description="address under which people reach the pages; default http://host:port"
+    )
+    anonymous_read: bool = Field(
+        False, description="pages and read routes open to everyone who can reach them"
+    )
+
+    heartbeat_s: float = Field(10, gt=0, description="how often an agent says that it is alive [s]")
+    lease_ttl_s: float = Field(60, gt=0, description="how long a lease stands without a heartbeat [s]")
+    self_fence_s: float = Field(45, gt=0, description="when an agent without contact kills its job [s]")
+    reassign_grace_s: float = Field(15, ge=0, description="rest of a device after a lost lease [s]")
+    attempt_limit_s: float = Field(
+        4 * 3600, gt=0, description="how long one attempt may take at the most [s]"
+    )
+    queue_deadline_s: float = Field(6 * 3600, gt=0, description="how long a job may wait for a device [s]")
+    sweep_interval_s: float = Field(5, gt=0, description="how often leases and deadlines are swept [s]")
+    relay_interval_s: float = Field(2, gt=0, description="how often the outbox is read without a hint [s]")
+    hint_age_s: float = Field(
+        10, gt=0, description="age at which a hint is taken for lost and sent again [s]"
+    )
+
+    max_body_b: int = Field(8 * 2**20, gt=0, description="largest JSON body after decompression [B]")
+    max_bundle_b: int = Field(2**31, gt=0, description="largest git bundle [B]")
+
+    @property
+    def lease_ttl(self) -> timedelta:
+        """How long a lease stands without a heartbeat."""
+        return timedelta(seconds=self.lease_ttl_s)
+
+    @property
+    def worker_live_for(self) -> timedelta:
+        """How long after its last contact a worker counts as live: three leases."""
+        return 3 * self.lease_ttl
+
+    @property
+    def address(self) -> str:
+        """Where people reach the pages."""
+        return self.public_url.rstrip("/") or f"http://{self.host}:{self.port}"

@@ -1,0 +1,1 @@
+"""What things are: frozen values, enums, units and errors. No I/O, no clock."""

@@ -1,0 +1,163 @@
+"""What a check found, as plain values: what `--json` prints, what the report and the pages are drawn from.
+
+Services assemble these from the store; reports only read them. Effects that end in `_ln` are logarithms with
+positive = worse; `change` and the interval are head/base − 1, signed and raw.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from app.domain.verdicts import Conclusion, Verdict
+
+Better = Literal["lower", "higher"]
+Params = dict[str, str | int | float | bool | None]
+
+
+def case_label(benchmark: str, params: Params) -> str:
+    """Return the case as people read it: `resize[batch=32, dtype=bf16]`, or just the benchmark."""
+    if not params:
+        return benchmark
+    inner = ", ".join(f"{name}={value}" for name, value in params.items())
+    return f"{benchmark}[{inner}]"
+
+
+@dataclass(frozen=True)
+class CommitRef:
+    """One revision as it is shown: full `sha`, first line of the message, author's name, author date."""
+
+    sha: str
+    subject: str = ""
+    author: str = ""
+    date: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the rule saw after a block: pairs so far and the interval of head/base − 1 at the gate's level.
+
+    `low`/`high` are None while the interval is unbounded.
+    """
+
+    n_pairs: int
+    change: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One invocation's value of a metric, in the metric's unit."""
+
+    pair: int
+    arm: Literal["base", "head"]
+    position: int
+    value: float
+    void: bool = False
+    void_reason: str | None = None
+
+
+@dataclass(frozen=True)
+class CaseVerdict:
+    """One metric of one case: the verdict, how sure, and the values behind it.
+
+    `estimates` are in time order. `looks` hold one entry a block. `ci_level` is 1 − alpha/M.
+    """
+
+    benchmark: str
+    params: Params
+    metric: str
+    unit: str
+    better: Better
+    gating: bool
+    verdict: Verdict | None
+    """None while it is still being measured."""
+    reason: str | None = None
+    change: float | None = None
+    worse: bool | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    ci_level: float | None = None
+    n_pairs: int = 0
+    n_void: int = 0
+    device_s: float | None = None
+    log_e: float | None = None
+    could_hide: float | None = None
+    """How much worse than base an inconclusive case might still be: 0.031 = up to 3.1 %; None if unbounded."""
+    sigma_pair: float | None = None
+    grade: str | None = None
+    flags: tuple[str, ...] = ()
+    attribution: tuple[str, ...] = ()
+    exploratory: bool = False
+    kind: Literal["sampled", "exact"] = "sampled"
+    minimum_effect: float | None = None
+    """tau0 and tau of this metric (ln units), where they are not the check's."""
+    tolerance: float | None = None
+    base_median: float | None = None
+    head_median: float | None = None
+    estimates: tuple[Estimate, ...] = ()
+    looks: tuple[Look, ...] = ()
+    log_tail: str | None = None
+    """The end of what a failing invocation printed, where the verdict is about a failure."""
+
+
+@dataclass(frozen=True)
+class VoidPair:
+    """A pair that does not count, and why."""
+
+    pair: int
+    reason: str
+    arm: str | None = None
+
+
+@dataclass(frozen=True)
+class SuiteResult:
+    """One job of a check: a suite on a device class.
+
+    `state` is the job's; `reason` says why nothing was measured, where that is so. `environment` is the machine and
+    software fingerprint as flat text pairs; `software_changes` lists what differs between the arms (name, base, head).
+    """
+
+    name: str
+    device_class: str
+    state: str
+    cases: tuple[CaseVerdict, ...] = ()
+    reason: str | None = None
+    job: int | None = None
+    run: int | None = None
+    worker: str | None = None
+    phase: str | None = None
+    environment: dict[str, str] = field(default_factory=dict)
+    software_changes: tuple[tuple[str, str | None, str | None], ...] = ()
+    void_pairs: tuple[VoidPair, ...] = ()
+    pairs_done: int = 0
+    device_s: float = 0.0
+    budget_s: float = 0.0
+    log_tail: str | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """A check with everything that is known of it now; `conclusion` is None until it is complete."""
+
+    id: int
+    project: str
+    base: CommitRef
+    head: CommitRef
+    state: Literal["queued", "running", "complete"]
+    suites: tuple[SuiteResult, ...]
+    conclusion: Conclusion | None = None
+    reason: str | None = None
+    trigger: str = "manual"
+    title: str | None = None
+    alpha: float = 0.01
+    minimum_effect: float = 0.005
+    tolerance: float = 0.02
+    created_at: datetime | None = None
+    concluded_at: datetime | None = None
+    reproduce: str = ""
+    """The command that measures the same locally."""

@@ -1,0 +1,1 @@
+"""Result files of other tools into domain samples. Text in, values out."""

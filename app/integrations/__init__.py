@@ -1,0 +1,1 @@
+"""The outside: the queue, later forges and notifiers."""

@@ -1,0 +1,73 @@
+"""What the command line asks a local git repository: revisions, commits, files, bundles."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.domain.errors import DataError
+
+
+@dataclass(frozen=True)
+class GitCommit:
+    """A commit as the repository tells it; `authored_at` is ISO 8601."""
+
+    sha: str
+    subject: str
+    author: str
+    authored_at: str
+
+
+class Repository:
+    """A git repository on this machine. Every method raises DataError with what git said."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_dir():
+            raise DataError(f"{path} is not a folder", code="no_repository")
+        self.path = path
+        found = self._git("rev-parse", "--git-common-dir", error=f"{path} is not in a git repository")
+        self.git_dir = (path / found).resolve()
+
+    def commit(self, revision: str) -> GitCommit:
+        """Return the commit that `revision` names."""
+        wanted = f"{revision}^{{commit}}"
+        error = f"{self.path} has no commit {revision!r}"
+        sha = self._git("rev-parse", "--verify", "--quiet", "--end-of-options", wanted, error=error)
+        lines = self._git(
+            "show", "--no-patch", "--no-show-signature", "--format=%s%n%an%n%aI", sha
+        ).splitlines()
+        subject, author, authored_at = (*lines, "", "", "")[:3]
+        return GitCommit(sha, subject, author, authored_at)
+
+    def file_at(self, sha: str, path: str) -> bytes | None:
+        """Return the file as the commit has it, None if it has none."""
+        result = self._run("cat-file", "blob", f"{sha}:{path}")
+        return result.stdout if result.returncode == 0 else None
+
+    def bundle(self, path: Path, *shas: str) -> None:
+        """Write a git bundle that holds the commits and their history."""
+        refs = {f"refs/ratchet/{sha}": sha for sha in dict.fromkeys(shas)}
+        for ref, sha in refs.items():
+            self._git("update-ref", ref, sha)
+        try:
+            self._git("bundle", "create", "--quiet", str(path), *refs)
+        finally:
+            for ref in refs:
+                self._git("update-ref", "-d", ref)
+
+    def _git(self, *arguments: str, error: str = "") -> str:
+        result = self._run(*arguments)
+        if result.returncode != 0:
+            said = result.stderr.decode("utf-8", "replace").strip()
+            raise DataError(
+                ": ".join(filter(None, (error, said))) or f"git {arguments[0]} failed", code="git"
+            )
+        return result.stdout.decode("utf-8", "replace").strip()
+
+    def _run(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        command = ["git", "-c", "safe.directory=*", *arguments]
+        try:
+            return subprocess.run(command, cwd=self.path, capture_output=True, check=False)
+        except FileNotFoundError as error:
+            raise DataError("git is not installed or not on PATH", code="no_git") from error

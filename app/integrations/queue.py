@@ -1,0 +1,134 @@
+"""The Celery app, and how the service sends by name: it never imports `tasks`.
+
+A message carries an id and nothing else. Sending never waits for a dead broker, and a lost message is found
+again in the database, so neither the result backend nor acknowledgement after work is needed.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+log = logging.getLogger(__name__)
+
+QUEUE = "ratchet"
+"""Queue of the service's own tasks."""
+
+RELAY = "ratchet.relay"
+SWEEP = "ratchet.sweep"
+CONCLUDE = "ratchet.conclude"
+RENDER = "ratchet.render"
+HINT = "ratchet.hint"
+
+_TASK_OF_TOPIC = {"check.conclude": CONCLUDE, "check.render": RENDER}
+_MESSAGE_VERSION = 1
+
+
+def make_celery(redis_url: str) -> Celery:
+    """Return the Celery app on this broker, with the settings that keep a message a hint."""
+    from celery import Celery  # takes a quarter of a second, which the api does not wait for
+
+    app = Celery("ratchet", broker=redis_url)
+    app.conf.update(
+        accept_content=["json"],
+        task_serializer="json",
+        task_ignore_result=True,
+        result_backend=None,
+        worker_prefetch_multiplier=1,
+        worker_enable_remote_control=False,
+        worker_send_task_events=False,
+        task_acks_late=False,
+        task_default_queue=QUEUE,
+        broker_connection_retry_on_startup=True,
+        broker_transport_options={
+            "socket_timeout": 5,
+            "socket_connect_timeout": 2,
+            "health_check_interval": 25,
+            "unacked_restore_interval": 1,
+            "unacked_restore_throttle": 1,
+            "visibility_timeout": 60,
+        },
+        worker_hijack_root_logger=False,
+        timezone="UTC",
+    )
+    return app
+
+
+def timetable(relay_s: float, sweep_s: float) -> dict[str, dict[str, Any]]:
+    """Return Celery's schedule: how often the outbox is read without a nudge, and how often leases are swept [s]."""
+    return {task: _every(task, seconds) for task, seconds in ((RELAY, relay_s), (SWEEP, sweep_s))}
+
+
+def _every(task: str, seconds: float) -> dict[str, Any]:
+    """Return an entry of the timetable; a tick that nobody took before the next but one is dropped."""
+    return {"task": task, "schedule": seconds, "options": {"queue": QUEUE, "expires": 2 * seconds}}
+
+
+def hint_queue(device_class: str) -> str:
+    """Return the name of the queue that agents of this device class listen on."""
+    return f"hints.{device_class}"
+
+
+class Nudger:
+    """Sends nudges beside whoever asks for them: a broker that hangs delays no request, and many nudges are one."""
+
+    def __init__(self, send: Callable[[], None]) -> None:
+        self._send = send
+        self._wanted = threading.Event()
+        self._closed = False
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+
+    def nudge(self) -> None:
+        """Have one nudge sent soon."""
+        with self._lock:
+            if self._thread is None and not self._closed:
+                self._thread = threading.Thread(target=self._run, name="nudger", daemon=True)
+                self._thread.start()
+        self._wanted.set()
+
+    def close(self) -> None:
+        """Send no more; a nudge on its way is not waited for."""
+        self._closed = True
+        self._wanted.set()
+
+    def _run(self) -> None:
+        while not self._closed:
+            self._wanted.wait()
+            self._wanted.clear()
+            if not self._closed:
+                self._try()
+
+    def _try(self) -> None:
+        try:
+            self._send()
+        except Exception as error:
+            # Whatever the broker raises: a hint that fails is no error, the outbox keeps what it stood for.
+            log.info("no nudge sent, the broker is away: %r", error)
+
+
+class CeleryQueue:
+    """Sends outbox topics as Celery messages: tasks of our own, and hints to the agents of a device class."""
+
+    def __init__(self, celery: Celery) -> None:
+        self.celery = celery
+
+    def send(self, topic: str, payload: dict[str, Any]) -> None:
+        """Send one message. Raises what the broker raises."""
+        if topic == "job.hint":
+            message = {"v": _MESSAGE_VERSION, "job_id": payload["job_id"]}
+            self._publish(HINT, message, queue=hint_queue(payload["device_class"]))
+        else:
+            self._publish(_TASK_OF_TOPIC[topic], payload, queue=QUEUE)
+
+    def nudge(self) -> None:
+        """Ask for the outbox to be read now. Raises what the broker raises; then the next tick does it."""
+        self._publish(RELAY, {}, queue=QUEUE)
+
+    def _publish(self, task: str, kwargs: dict[str, Any], *, queue: str) -> None:
+        self.celery.send_task(task, kwargs=kwargs, queue=queue, retry=False, ignore_result=True)

@@ -1,0 +1,104 @@
+"""The service as its own clients see it: a few calls over HTTP, errors in words."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from app.domain.errors import (
+    AccessError,
+    ConflictError,
+    DataError,
+    NotFoundError,
+    RatchetError,
+    UnavailableError,
+    UsageError,
+)
+
+_ERRORS: dict[int, type[RatchetError]] = {
+    400: UsageError,
+    401: AccessError,
+    403: AccessError,
+    404: NotFoundError,
+    409: ConflictError,
+    422: DataError,
+}
+_TIMEOUT = httpx.Timeout(30, connect=5)
+_POLL_S = 20
+_PATIENCE_S = 60.0
+_PAUSE_S = 0.5
+_PASSING = (502, 503, 504)
+"""Statuses of a service that is away for a moment."""
+
+
+class ServiceClient:
+    """Calls the service at `url` with `token`."""
+
+    def __init__(self, url: str, token: str | None) -> None:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self.url = url.rstrip("/")
+        self._http = httpx.Client(base_url=self.url, headers=headers, timeout=_TIMEOUT)
+
+    def ask_check(self, wanted: dict[str, Any]) -> int:
+        """Ask for a check and return its id."""
+        return int(self._json("POST", "/api/v1/checks", json=wanted)["check"])
+
+    def progress(self, check_id: int, seen: str = "") -> dict[str, Any]:
+        """Return how far the check has come, once that differs from what was `seen`, or after a while."""
+        params = {"wait": _POLL_S, "seen": seen}
+        return self._json("GET", f"/api/v1/checks/{check_id}/progress", params=params)
+
+    def cancel(self, check_id: int) -> None:
+        """Cancel the check."""
+        self._json("POST", f"/api/v1/checks/{check_id}/cancel")
+
+    def check(self, check_id: int) -> dict[str, Any]:
+        """Return the check's document."""
+        return self._json("GET", f"/api/v1/checks/{check_id}")
+
+    def report(self, check_id: int) -> str:
+        """Return the check's HTML report."""
+        return self._send("GET", f"/api/v1/checks/{check_id}/report").text
+
+    def upload_bundle(self, path: Path) -> str:
+        """Upload a git bundle and return its digest."""
+        with path.open("rb") as file:
+            return str(self._json("POST", "/api/v1/bundles", content=file, timeout=600)["digest"])
+
+    def _json(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+        document = self._send(method, path, **options).json()
+        assert isinstance(document, dict)
+        return document
+
+    def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
+        """Send one request. What only reads is sent again while the service is away: it may be restarting."""
+        give_up_at = time.monotonic() + (_PATIENCE_S if method == "GET" else 0)
+        while True:
+            try:
+                response = self._http.request(method, path, **options)
+            except httpx.TransportError as error:
+                failure: RatchetError = UnavailableError(
+                    f"the service at {self.url} does not answer: {error}"
+                )
+            else:
+                if not response.is_error:
+                    return response
+                failure = _error(response)
+                if response.status_code not in _PASSING:
+                    raise failure
+            if time.monotonic() > give_up_at:
+                raise failure
+            time.sleep(_PAUSE_S)
+
+
+def _error(response: httpx.Response) -> RatchetError:
+    try:
+        document = response.json()
+        message, code = str(document["message"]), str(document["code"])
+    except (ValueError, KeyError, TypeError):
+        message, code = response.text[:500] or response.reason_phrase, "http_error"
+    kind = _ERRORS.get(response.status_code, UnavailableError)
+    return kind(message, code=code)

@@ -1,0 +1,1 @@
+"""Domain values into view models into HTML; no queries."""

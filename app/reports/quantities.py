@@ -1,0 +1,154 @@
+"""Numbers as people read them in a report: changes, intervals, levels, durations and values with their unit.
+
+Text only, the same for HTML, terminal and titles. Units and prefixes are `app.domain.units`'; nothing is computed
+here that a verdict depends on.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+from app.domain.units import ABSENT as ABSENT
+from app.domain.units import format_quantity, to_base
+
+UNBOUNDED = "unbounded"
+"""What stands for an interval that excludes nothing."""
+
+_WIDE = 0.2
+"""Beyond this width the two halves of an interval differ visibly."""
+
+_TIMES_FROM = 9.0
+"""From ten times base on, a factor reads better than a percentage."""
+
+
+def finite(value: float | None) -> float | None:
+    """Return `value`, or None where it is missing, NaN or infinite."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def percent(fraction: float | None) -> str:
+    """Return an unsigned share: `3.1 %`, `0.42 %`, `140 %`; `–` where there is none."""
+    share = finite(fraction)
+    return ABSENT if share is None else f"{_percent_digits(abs(share))} %"
+
+
+def change(fraction: float | None) -> str:
+    """Return head/base − 1 with its sign: `+6.1 %`, `−0.42 %`, `×12.4` from ten times on; `–` if there is none."""
+    value = finite(fraction)
+    if value is None:
+        return ABSENT
+    return f"×{1 + value:.3g}" if value >= _TIMES_FROM else f"{_signed(value)} %"
+
+
+def threshold(fraction: float) -> str:
+    """Return a setting, which has no needless digits: `0.5 %`, `2 %`."""
+    return f"{trim(f'{100 * fraction:.3g}')} %"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Return the interval of a change: `+4.9 … +7.4 %`; a missing bound is infinite on its side."""
+    bottom, top = finite(low), finite(high)
+    if bottom is None and top is None:
+        return UNBOUNDED
+    if top is not None and top >= _TIMES_FROM:
+        return f"{change(bottom) if bottom is not None else '−∞'} … {change(top)}"
+    return f"{'−∞' if bottom is None else _signed(bottom)} … {'+∞' if top is None else _signed(top)} %"
+
+
+def plus_minus(low: float | None, high: float | None) -> str:
+    """Return half an interval as `±0.8` (percentage points), or nothing where it is unbounded.
+
+    Intervals are symmetric in logarithms; a wide one is not in percent, and is written out: `(+20 … +555 %)`.
+    """
+    bottom, top = finite(low), finite(high)
+    if bottom is None or top is None:
+        return ""
+    if top - bottom > _WIDE:
+        return f"({interval(bottom, top)})"
+    return f"±{_percent_digits((top - bottom) / 2)}"
+
+
+def level(confidence: float | None) -> str:
+    """Return a confidence level with as many nines as it has: `99 %`, `99.979 %`."""
+    value = finite(confidence)
+    if value is None:
+        return ABSENT
+    missing = (1 - value) * 100
+    decimals = max(0, 1 - math.floor(math.log10(missing))) if missing > 0 else 0
+    return f"{trim(f'{value * 100:.{min(decimals, 8)}f}')} %"
+
+
+def duration(seconds: float | None) -> str:
+    """Return a time span [s] in at most two steps: `0.4 s`, `42 s`, `8 min 12 s`, `1 h 03 min`."""
+    value = finite(seconds)
+    if value is None:
+        return ABSENT
+    if value < 10:
+        return f"{trim(f'{value:.1f}')} s"
+    minutes, rest = divmod(round(value), 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60:02d} min"
+    parts = [f"{minutes} min"] * bool(minutes) + [f"{rest} s"] * bool(rest)
+    return " ".join(parts)
+
+
+def moment(time: datetime | None) -> str:
+    """Return a time as `2026-11-21 11:28 UTC`; a time without zone is taken as UTC."""
+    if time is None:
+        return ABSENT
+    return (time.astimezone(UTC) if time.tzinfo else time).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def before_after(base: float | None, head: float | None, unit: str) -> tuple[str, str]:
+    """Return base's and head's values with one prefix for both and digits enough to tell them apart.
+
+    `("12.41", "13.17 ms")`; where one side is missing the other keeps its unit.
+    """
+    first, second = finite(base), finite(head)
+    if first is None or second is None:
+        return _quantity(first, unit), _quantity(second, unit)
+    symbol, size = display_unit(max(abs(first), abs(second)), unit)
+    left, right = _alike(first / size, second / size)
+    return left, f"{right} {symbol}".rstrip()
+
+
+def display_unit(largest: float, unit: str) -> tuple[str, float]:
+    """Return the symbol that values up to `largest` [`unit`] are shown in, and its size in `unit`: `("ms", 0.001)`."""
+    _, _, symbol = format_quantity(largest, unit).partition(" ")
+    size = to_base(1.0, symbol)[0] / (to_base(1.0, unit)[0] or 1.0) if symbol else 1.0
+    return symbol, size
+
+
+def trim(digits: str) -> str:
+    """Return a decimal number without the zeros that its fraction ends in."""
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits
+
+
+def _quantity(value: float | None, unit: str) -> str:
+    return ABSENT if value is None else format_quantity(value, unit)
+
+
+def _signed(fraction: float) -> str:
+    digits = _percent_digits(abs(fraction))
+    if float(digits) == 0:
+        return digits
+    return ("+" if fraction > 0 else "−") + digits
+
+
+def _percent_digits(magnitude: float) -> str:
+    points = magnitude * 100
+    if points == 0:
+        return "0"
+    if points < 0.995:
+        return f"{points:.2f}"
+    return f"{points:.1f}" if points < 99.95 else f"{points:.0f}"
+
+
+def _alike(first: float, second: float) -> tuple[str, str]:
+    """Return two numbers with four digits in the larger, and as many decimals in the other if it is near."""
+    small, large = sorted((abs(first), abs(second)))
+    if small * 10 < large or not 1e-3 <= large < 1e15 or (first.is_integer() and second.is_integer()):
+        return f"{first:.4g}", f"{second:.4g}"
+    decimals = max(0, 3 - math.floor(math.log10(large)))
+    return f"{first:.{decimals}f}", f"{second:.{decimals}f}"

@@ -1,0 +1,226 @@
+"""The right to measure: claim, heartbeat and finish of a lease, and the sweep that ends lost ones.
+
+A finish publishes what the attempt measured, ends the job and writes what follows to the outbox in one
+transaction; a lease that was swept before can change nothing any more.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from sqlalchemy.orm import Session
+
+from app.config import ServiceSettings
+from app.domain.errors import ConflictError, StaleLeaseError
+from app.domain.jobs import JobState, Outcome, backoff_s
+from app.services.publish import publish_run
+from app.store.repositories import access, clock, fleet, jobs, notify, outbox, runs
+from app.store.repositories import checks as check_rows
+from app.store.tables import Attempt, Device, Job, Run, Worker
+from workers import protocol
+
+_SWEEP_BATCH = 100
+
+
+def claim_job(session: Session, settings: ServiceSettings, message: protocol.Claim) -> protocol.Lease | None:
+    """Return a lease on the next job that the agent's free devices can measure, or None."""
+    worker = _worker(session, message)
+    fleet.touch(session, worker.id)
+    lost = jobs.unbeaten(session, worker.id, message.hardware_ids)
+    if lost is not None:
+        return _lease_message(session, *lost)
+    free = jobs.free_devices(session, worker.id, message.hardware_ids)
+    for device_class in dict.fromkeys(device.device_class for device in free):
+        devices = [device for device in free if device.device_class == device_class]
+        job = jobs.next_claimable(session, device_class, len(devices))
+        if job is not None:
+            return _lease(session, settings, job, worker, devices[: job.devices_needed])
+    return None
+
+
+def beat(
+    session: Session, settings: ServiceSettings, lease_id: str, message: protocol.Heartbeat
+) -> protocol.HeartbeatAnswer:
+    """Extend the lease and note what the agent is doing. Raises StaleLeaseError when the lease has ended."""
+    job = jobs.extend(session, lease_id, settings.lease_ttl)
+    if job is None:
+        raise stale(lease_id)
+    _, attempt = require_lease(session, lease_id)
+    changed = (attempt.phase, attempt.detail) != (str(message.phase), message.detail)
+    attempt.phase, attempt.detail, attempt.device_s = str(message.phase), message.detail, message.device_s
+    fleet.touch(session, attempt.worker_id)
+    if changed:
+        announce(session, job)
+    assert job.lease_until is not None
+    return protocol.HeartbeatAnswer(lease_until=job.lease_until, cancel=job.cancel_requested_at is not None)
+
+
+def finish_lease(session: Session, lease_id: str, message: protocol.Finish) -> None:
+    """End the attempt as the agent says. Finishing twice with one lease changes nothing the second time.
+
+    Raises StaleLeaseError when the lease was swept before.
+    """
+    held = jobs.held_by(session, lease_id)
+    if held is None and _has_finished(session, lease_id):
+        return
+    if held is None:
+        raise stale(lease_id)
+    job, attempt = held
+    outcome = Outcome(message.outcome)
+    attempt.device_s = max(attempt.device_s, message.device_s)
+    _end_attempt(session, attempt, outcome, message.reason, message.message, message.log_tail)
+    job.log_tail = message.log_tail or None
+    jobs.release_devices(session, lease_id)
+    if job.cancel_requested_at is not None:
+        end_job(session, job, JobState.CANCELLED, reason=message.reason or "cancelled")
+    elif outcome in (Outcome.OK, Outcome.BENCH_FAILED):
+        _publish(session, attempt)
+        end_job(session, job, JobState.SUCCEEDED, reason=message.reason, message=message.message)
+    elif outcome in (Outcome.INFRA_FAILED, Outcome.CONTAMINATED) and message.retryable:
+        _requeue_or_fail(session, job, message.reason, message.message)
+    else:
+        end_job(session, job, JobState.FAILED, reason=message.reason, message=message.message)
+
+
+def sweep_leases(session: Session, settings: ServiceSettings) -> int:
+    """End leases that ran out and jobs that waited past their deadline; return how many."""
+    lost = jobs.expired(session, _SWEEP_BATCH)
+    for job in lost:
+        _end_lost(
+            session, settings, job, "worker_lost", "the worker was not heard of before its lease ran out"
+        )
+    patience = settings.lease_ttl + timedelta(seconds=settings.reassign_grace_s)
+    stuck = jobs.overdue(session, _SWEEP_BATCH, patience)
+    for job in stuck:
+        _end_lost(session, settings, job, "attempt_too_long", "the attempt did not end in its time")
+    waited = jobs.past_deadline(session, _SWEEP_BATCH)
+    for job in waited:
+        end_job(session, job, JobState.EXPIRED, reason="queue_deadline", message="no device was free in time")
+    return len(lost) + len(stuck) + len(waited)
+
+
+def require_lease(session: Session, lease_id: str) -> tuple[Job, Attempt]:
+    """Lock and return the job and attempt of the lease. Raises StaleLeaseError when it has ended."""
+    held = jobs.held_by(session, lease_id)
+    if held is None:
+        raise stale(lease_id)
+    return held
+
+
+def stale(lease_id: str) -> StaleLeaseError:
+    """Return the error that tells an agent to stop."""
+    return StaleLeaseError(f"the lease {lease_id} has ended: stop measuring and drop the job")
+
+
+def end_job(session: Session, job: Job, state: JobState, *, reason: str = "", message: str = "") -> None:
+    """Move the job to a terminal state and have its checks looked at."""
+    now = clock.now(session)
+    job.state, job.reason, job.message = state, reason or None, message or None
+    job.finished_at, job.lease_until = now, None
+    session.flush()
+    if job.lease_id is not None:
+        jobs.release_devices(session, job.lease_id)
+    for check in check_rows.of_job(session, job.id):
+        outbox.put_again(session, "check.conclude", f"check.conclude/{check.id}", {"check_id": check.id})
+        notify.check_changed(session, check.id)
+
+
+def announce(session: Session, job: Job) -> None:
+    """Tell whoever watches the job's checks that something moved."""
+    for check in check_rows.of_job(session, job.id):
+        notify.check_changed(session, check.id)
+
+
+def hint(session: Session, job: Job, *, delay_s: float = 0.0) -> None:
+    """Wake agents for a job: through the outbox to the broker, and the waiting claims directly."""
+    payload = {"job_id": job.id, "device_class": job.device_class}
+    outbox.put_again(session, "job.hint", f"job.hint/{job.id}", payload, delay_s=delay_s)
+    notify.job_queued(session, job.device_class)
+
+
+def _worker(session: Session, message: protocol.Claim) -> Worker:
+    worker = fleet.worker(session, message.worker_id)
+    if worker is None or worker.instance != message.instance:
+        raise ConflictError(
+            "another start of this worker has registered since: this agent must end", code="superseded_agent"
+        )
+    return worker
+
+
+def _lease(
+    session: Session, settings: ServiceSettings, job: Job, worker: Worker, devices: list[Device]
+) -> protocol.Lease:
+    longest = timedelta(seconds=settings.attempt_limit_s)
+    attempt = jobs.lease(session, job, worker, devices, settings.lease_ttl, longest)
+    session.add(Run(project_id=job.project_id, job_id=job.id, attempt_id=attempt.id))
+    session.flush()
+    for check in check_rows.of_job(session, job.id):
+        check.state = "running"
+    announce(session, job)
+    return _lease_message(session, job, attempt)
+
+
+def _lease_message(session: Session, job: Job, attempt: Attempt) -> protocol.Lease:
+    run = runs.of_attempt(session, attempt.id)
+    assert run is not None
+    spec = protocol.JobSpec(
+        job_id=job.id,
+        device_class=job.device_class,
+        hardware_ids=jobs.hardware_of_lease(session, attempt.lease_id),
+        budget_s=job.budget_s,
+        max_pairs=job.max_pairs,
+        **job.spec,
+    )
+    return protocol.Lease(lease_id=attempt.lease_id, run_id=run.id, attempt=attempt.number, job=spec)
+
+
+def _has_finished(session: Session, lease_id: str) -> bool:
+    """Tell whether the lease ended by its agent's own word, which may just have been committed."""
+    attempt = jobs.attempt_of_lease(session, lease_id)
+    return attempt is not None and attempt.outcome not in (None, Outcome.LOST)
+
+
+def _end_attempt(
+    session: Session, attempt: Attempt, outcome: Outcome, reason: str, message: str, log_tail: str
+) -> None:
+    attempt.outcome, attempt.reason = str(outcome), reason or None
+    attempt.message, attempt.log_tail = message or None, log_tail or None
+    attempt.ended_at = clock.now(session)
+
+
+def _publish(session: Session, attempt: Attempt) -> None:
+    run = runs.of_attempt(session, attempt.id)
+    if run is not None:
+        publish_run(session, run)
+
+
+def _requeue_or_fail(
+    session: Session, job: Job, reason: str, message: str, *, wait_s: float | None = None
+) -> None:
+    if job.attempt >= job.max_attempts:
+        end_job(session, job, JobState.FAILED, reason=reason or "attempts_used_up", message=message)
+        return
+    delay = backoff_s(job.attempt) if wait_s is None else wait_s
+    job.state, job.lease_id, job.lease_until = JobState.QUEUED, None, None
+    job.reason, job.message = reason or None, message or None
+    job.not_before = clock.now(session, plus_s=delay)
+    session.flush()
+    hint(session, job, delay_s=delay)
+    announce(session, job)
+
+
+def _end_lost(session: Session, settings: ServiceSettings, job: Job, reason: str, message: str) -> None:
+    assert job.lease_id is not None
+    assert job.lease_until is not None
+    lease_id = job.lease_id
+    attempt = jobs.attempt_of_lease(session, lease_id)
+    assert attempt is not None
+    _end_attempt(session, attempt, Outcome.LOST, reason, message, "")
+    # An agent that still beats holds on until its next heartbeat is refused, at most self-fence from now.
+    rest_until = max(job.lease_until, clock.now(session)) + timedelta(seconds=settings.reassign_grace_s)
+    jobs.release_devices(session, lease_id, rest_until=rest_until)
+    access.audit(session, "sweeper", "lease.expired", lease_id, job=job.id, attempt=attempt.number)
+    if job.cancel_requested_at is not None:
+        end_job(session, job, JobState.CANCELLED, reason="cancelled")
+    else:
+        _requeue_or_fail(session, job, reason, message, wait_s=settings.reassign_grace_s)

@@ -1,0 +1,97 @@
+"""Workers and their devices as people look after them: who is there, in what health, doing what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy.orm import Session
+
+from app.reports.fingerprints import FactGroup, fact_groups
+from app.store.repositories import clock, fleet
+from app.store.repositories.fleet import Occupation
+from app.store.tables import Device, Worker
+
+
+@dataclass(frozen=True)
+class DeviceLine:
+    """One device; `now` is None while it is free, `rests_until` is set after a lost lease."""
+
+    device_class: str
+    kind: str
+    model: str
+    hardware_id: str
+    health: str
+    now: Occupation | None
+    is_hidden: bool
+    """It works for a project that the reader may not see: `now` is withheld."""
+    rests_until: datetime | None
+    fingerprint: tuple[FactGroup, ...]
+    machine_hash: str
+
+
+@dataclass(frozen=True)
+class WorkerLine:
+    """One worker with its devices; live ones were heard of lately."""
+
+    name: str
+    host: str
+    version: str
+    is_live: bool
+    last_seen_at: datetime
+    created_at: datetime
+    devices: tuple[DeviceLine, ...]
+
+
+def list_workers(
+    session: Session, *, live_for: timedelta, project_id: int | None = None
+) -> tuple[WorkerLine, ...]:
+    """Return all workers in three statements, live ones first, then by name.
+
+    Args:
+        session: the session.
+        live_for: how long after its last contact a worker counts as live.
+        project_id: the one project that the reader may see; what devices do for others is withheld.
+    """
+    now = clock.now(session)
+    occupied = {occupation.device_id: occupation for occupation in fleet.occupations(session)}
+    devices: dict[int, list[DeviceLine]] = {}
+    for device in fleet.all_devices(session):
+        line = _device(device, occupied.get(device.id), project_id, now)
+        devices.setdefault(device.worker_id, []).append(line)
+    lines = [
+        _worker(worker, tuple(devices.get(worker.id, ())), is_live=worker.last_seen_at > now - live_for)
+        for worker in fleet.all_workers(session)
+    ]
+    return tuple(sorted(lines, key=lambda line: not line.is_live))
+
+
+def _worker(worker: Worker, devices: tuple[DeviceLine, ...], *, is_live: bool) -> WorkerLine:
+    return WorkerLine(
+        name=worker.name,
+        host=worker.host,
+        version=worker.agent_version,
+        is_live=is_live,
+        last_seen_at=worker.last_seen_at,
+        created_at=worker.created_at,
+        devices=devices,
+    )
+
+
+def _device(
+    device: Device, occupation: Occupation | None, project_id: int | None, now: datetime
+) -> DeviceLine:
+    is_hidden = occupation is not None and project_id not in (None, occupation.project_id)
+    rests = device.available_at if device.available_at and device.available_at > now else None
+    return DeviceLine(
+        device_class=device.device_class,
+        kind=device.kind,
+        model=device.model,
+        hardware_id=device.hardware_id,
+        health=device.health,
+        now=None if is_hidden else occupation,
+        is_hidden=is_hidden,
+        rests_until=rests,
+        fingerprint=fact_groups(device.fingerprint),
+        machine_hash=device.machine_hash,
+    )

@@ -1,0 +1,179 @@
+"""What a run will measure and judge, stored before its first pair: cases, metrics, M, thresholds, priors.
+
+Nothing of it changes afterwards: the sequential rule is only valid so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.analysis.sequential import g_from_history
+from app.domain.results import Better
+from app.domain.verdicts import Verdict
+from app.services.lease_jobs import announce, require_lease
+from app.services.open_cases import open_cases
+from app.services.plan_cases import PlannedCase, plan_cases
+from app.store.repositories import clock, projects, runs
+from app.store.tables import BenchmarkCase, Job, Run
+from app.store.tables import Verdict as VerdictRow
+from workers.protocol import MetricDecl, OpenCases, Prepared
+
+DEFAULT_GATE = ("latency_p50", "peak_memory")
+"""What gates a case of a benchmark file, unless the suite says otherwise; a command's first metric gates."""
+
+Noise = dict[tuple[int, str], float]
+"""(case, metric) -> pair standard deviation in earlier runs (ln units)."""
+
+_BUILD_METRIC = MetricDecl(metric="wall_time", unit="s", better="lower")
+"""Stands in for the metrics of a case that was never measured."""
+
+
+def plan_run(session: Session, lease_id: str, message: Prepared) -> OpenCases:
+    """Store how the arms were prepared and the plan of every case; return what is to be measured.
+
+    Posting it again changes nothing. Raises StaleLeaseError when the lease has ended.
+    """
+    job, attempt = require_lease(session, lease_id)
+    run = runs.of_attempt(session, attempt.id)
+    assert run is not None
+    if run.prepared_at is None:
+        _store_preparation(session, run, message)
+        _store_plan(session, job, run, plan_cases(job.suite, message))
+        session.flush()
+        announce(session, job)
+    return open_cases(session, job, run)
+
+
+def _store_preparation(session: Session, run: Run, message: Prepared) -> None:
+    software: dict[str, Any] = {report.arm: report.software for report in message.arms}
+    environment = projects.environment(session, message.machine_hash, message.fingerprint, software)
+    run.environment_id = environment.id
+    run.order_seed, run.device_s = message.order_seed, message.device_s
+    run.prepared_at = clock.now(session)
+    keep = {"status", "reason", "log_tail", "software"}
+    run.arms = {report.arm: report.model_dump(include=keep) for report in message.arms}
+
+
+def _store_plan(session: Session, job: Job, run: Run, planned: list[PlannedCase]) -> None:
+    wanted = [(case.listing.benchmark, case.listing.params) for case in planned]
+    rows = projects.cases(session, job.project_id, wanted)
+    noise = runs.pair_noise(session, job.device_class, [row.id for row in rows.values()])
+    gate = _gate_of(job, planned)
+    gating = 0
+    for case in planned:
+        verdicts = _verdict_rows(job, run, rows[case.listing.case.key], case, gate, noise)
+        gating += sum(v.gating for v in verdicts)
+        session.add_all(verdicts)
+    run.n_gating = max(1, gating)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Which metrics gate: those that the suite names, else the defaults.
+
+    A gate none of whose metrics any case reports is not obeyed, or a slip of the pen would pass everything. Verdicts
+    carry a flag when it names even one that no case reports.
+    """
+
+    named: frozenset[str] | None
+    is_command: bool
+    flags: tuple[str, ...] = ()
+
+    def has(self, metric: str, metrics: list[MetricDecl]) -> bool:
+        """Say whether the metric gates a case that reports these."""
+        if self.named is not None:
+            return metric in self.named
+        return metric == metrics[0].metric if self.is_command else metric in DEFAULT_GATE
+
+
+def _gate_of(job: Job, planned: list[PlannedCase]) -> Gate:
+    named = job.policy["gate"] and frozenset(job.policy["gate"])
+    is_command = bool(job.spec["suite"]["command"])
+    reported = {metric.metric for case in planned for metric in case.metrics}
+    if not named or not reported:
+        return Gate(None, is_command)
+    flags = () if named <= reported else ("gate_unmatched",)
+    return Gate(named if named & reported else None, is_command, flags)
+
+
+def _verdict_rows(
+    job: Job, run: Run, row: BenchmarkCase, case: PlannedCase, gate: Gate, noise: Noise
+) -> list[VerdictRow]:
+    metrics = [_as_declared(job, metric) for metric in case.metrics or _stand_in(job)]
+    plans = [_plan_of_metric(job.policy, row, metric, noise) for metric in metrics]
+    return [
+        _verdict_row(run, row, case, metric, plan, gate if gate.has(metric.metric, metrics) else None)
+        for metric, plan in zip(metrics, plans, strict=True)
+    ]
+
+
+def _as_declared(job: Job, metric: MetricDecl) -> MetricDecl:
+    """Return the metric with the direction that the settings give it, where they do."""
+    better: Better | None = job.policy["metrics"].get(metric.metric, {}).get("better")
+    return metric.model_copy(update={"better": better}) if better else metric
+
+
+def _stand_in(job: Job) -> tuple[MetricDecl, ...]:
+    if job.spec["suite"]["command"]:
+        return (_BUILD_METRIC,)
+    return (MetricDecl(metric="latency_p50", unit="s", better="lower"),)
+
+
+def _verdict_row(
+    run: Run,
+    row: BenchmarkCase,
+    case: PlannedCase,
+    metric: MetricDecl,
+    plan: dict[str, Any],
+    gate: Gate | None,
+) -> VerdictRow:
+    mismatched = metric.metric in case.mismatched
+    verdict = Verdict.NOT_MEASURED if mismatched else case.verdict
+    return VerdictRow(
+        run_id=run.id,
+        case_id=row.id,
+        metric=metric.metric,
+        unit=metric.unit,
+        better=metric.better,
+        kind=metric.kind,
+        gating=gate is not None,
+        exploratory=gate is None,
+        plan=plan,
+        series_version=case.listing.file_digest,
+        verdict=verdict.value if verdict else None,
+        reason="unit_mismatch" if mismatched else case.reason or None,
+        log_tail=case.log_tail or None,
+        flags=[*case.flags, *(gate.flags if gate else ())],
+        attribution=[],
+        looks=[],
+    )
+
+
+def _plan_of_metric(
+    policy: dict[str, Any], row: BenchmarkCase, metric: MetricDecl, noise: Noise
+) -> dict[str, Any]:
+    thresholds = policy["metrics"].get(metric.metric, policy["default"])
+    budget: dict[str, Any] = next(
+        (
+            b
+            for b in policy["budgets"]
+            if b["metric"] == metric.metric and fnmatchcase(row.benchmark, b["benchmark"])
+        ),
+        {},
+    )
+    return {
+        "tau0": thresholds["tau0"],
+        "tau": thresholds["tau"],
+        "g": g_from_history(noise.get((row.id, metric.metric)), thresholds["tau"]),
+        "budget_max": budget.get("max"),
+        "budget_min": budget.get("min"),
+    }
+
+
+def better_of(row: VerdictRow) -> Better:
+    """Return the row's direction, typed."""
+    return "higher" if row.better == "higher" else "lower"

@@ -1,0 +1,75 @@
+"""A run's provisional measurements become results: points of series, with their samples apart."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from statistics import median
+
+from sqlalchemy.orm import Session
+
+from app.store.repositories import clock, runs
+from app.store.repositories import series as series_rows
+from app.store.repositories.runs import ArmValue
+from app.store.repositories.series import NewResult, SeriesKey
+from app.store.tables import Job, Run, Series
+from app.store.tables import Verdict as VerdictRow
+
+
+def publish_run(session: Session, run: Run) -> int:
+    """Extend the series by what the run measured on each arm; return how many results there were."""
+    job = session.get_one(Job, run.job_id)
+    rows = [row for row, _ in runs.verdict_rows(session, run.id)]
+    wanted = {_key(job, row): (row.unit, row.better) for row in rows}
+    series = series_rows.ensure(session, run.project_id, wanted)
+    samples = _samples(session, run)
+    run.published_at = clock.now(session)
+    results = [
+        _result(job, run, row, series[_key(job, row)][0].id, arm, samples[row.case_id, row.metric, arm])
+        for row in rows
+        if _fits(row, series[_key(job, row)][0])
+        for arm in ("base", "head")
+        if any(not value.void for value in samples[row.case_id, row.metric, arm])
+    ]
+    series_rows.add_results(session, results)
+    return len(results)
+
+
+def _fits(row: VerdictRow, series: Series) -> bool:
+    """Tell whether values of this plan may extend the series: one that changed its unit begins no mixture."""
+    return (row.unit, row.better) == (series.unit, series.better)
+
+
+def _key(job: Job, row: VerdictRow) -> SeriesKey:
+    return SeriesKey(row.case_id, row.metric, job.device_class, row.series_version)
+
+
+def _samples(session: Session, run: Run) -> dict[tuple[int, str, str], list[ArmValue]]:
+    samples: dict[tuple[int, str, str], list[ArmValue]] = defaultdict(list)
+    for value in runs.arm_values(session, run.id):
+        if value.metric is not None and value.value is not None:
+            samples[value.case_id, value.metric, value.arm].append(value)
+    return samples
+
+
+def _result(
+    job: Job, run: Run, row: VerdictRow, series_id: int, arm: str, sample: list[ArmValue]
+) -> NewResult:
+    values = [v.value for v in sample if v.value is not None]
+    valid = [v.value for v in sample if v.value is not None and not v.void]
+    commit_id = job.base_commit_id if arm == "base" else job.head_commit_id
+    assert commit_id is not None
+    assert run.published_at is not None
+    return NewResult(
+        series_id=series_id,
+        commit_id=commit_id,
+        run_id=run.id,
+        upload_id=None,
+        arm=arm,
+        value=median(valid),
+        low=min(valid),
+        high=max(valid),
+        values=values,
+        void=[i for i, v in enumerate(sample) if v.void],
+        flags=list(row.flags),
+        measured_at=run.published_at,
+    )

@@ -1,0 +1,125 @@
+"""Where numbers come from: a run by its name, measured by a worker of ours or posted from elsewhere.
+
+A run that was measured is called by its number, `12`; an upload, which is somebody else's run, `upload-3`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.domain.errors import NotFoundError
+from app.services.access import Principal
+from app.services.visibility import may_see
+from app.store.repositories import runs, uploads
+from app.store.repositories.runs import RunContext
+from app.store.tables import Environment, Result
+
+_NAME = re.compile(r"(upload-)?([1-9][0-9]{0,17})")
+
+
+def upload_name(upload_id: int) -> str:
+    """Return what an upload is called where a run is expected."""
+    return f"upload-{upload_id}"
+
+
+def run_name(result: Result) -> str:
+    """Return the name of the run that a result comes from."""
+    return str(result.run_id) if result.upload_id is None else upload_name(result.upload_id)
+
+
+def get_run(session: Session, principal: Principal | None, name: str) -> dict[str, Any]:
+    """Return the run as plain JSON values; `kind` says whether it was `measured` or `posted`.
+
+    Raises NotFoundError for an unknown one, and for one of a project that the principal may not see.
+    """
+    match = _NAME.fullmatch(name)
+    if match is not None:
+        number = int(match.group(2))
+        document = (
+            _posted(session, principal, number) if match.group(1) else _measured(session, principal, number)
+        )
+        if document is not None:
+            return document
+    raise NotFoundError(f"there is no run {name[:80]!r} that you may see")
+
+
+def _measured(session: Session, principal: Principal | None, run_id: int) -> dict[str, Any] | None:
+    context = runs.with_context(session, run_id)
+    if context is None or not may_see(principal, context.project.id):
+        return None
+    run, attempt, worker = context.run, context.attempt, context.worker
+    return {
+        "run": str(run.id),
+        "kind": "measured",
+        "project": context.project.name,
+        "base": context.base.sha if context.base else None,
+        "head": context.head.sha,
+        "device_class": context.job.device_class,
+        "job": _job(context),
+        "worker": {"name": worker.name, "host": worker.host, "agent_version": worker.agent_version},
+        "environment": _environment(runs.environment_of(session, run)),
+        "arms": run.arms,
+        "invocations": _invocations(runs.invocation_tally(session, run.id)),
+        "device_s": max(run.device_s, attempt.device_s),
+        "created_at": run.created_at,
+        "prepared_at": run.prepared_at,
+        "published_at": run.published_at,
+        "ended_at": attempt.ended_at,
+    }
+
+
+def _job(context: RunContext) -> dict[str, Any]:
+    job, attempt = context.job, context.attempt
+    return {
+        "id": job.id,
+        "suite": job.suite,
+        "state": job.state,
+        "attempt": attempt.number,
+        "outcome": attempt.outcome,
+        "reason": attempt.reason or job.reason,
+        "budget_s": job.budget_s,
+    }
+
+
+def _environment(environment: Environment | None) -> dict[str, Any] | None:
+    if environment is None:
+        return None
+    return {
+        "machine_hash": environment.machine_hash,
+        "machine": environment.machine,
+        "software": environment.software,
+    }
+
+
+def _invocations(tally: Sequence[tuple[str, str, bool, int]]) -> dict[str, Any]:
+    arms: dict[str, Counter[str]] = {}
+    for arm, status, _, count in tally:
+        arms.setdefault(arm, Counter())[status] += count
+    return {
+        "total": sum(count for *_, count in tally),
+        "void": sum(count for _, _, void, count in tally if void),
+        "arms": {arm: dict(statuses) for arm, statuses in arms.items()},
+    }
+
+
+def _posted(session: Session, principal: Principal | None, upload_id: int) -> dict[str, Any] | None:
+    context = uploads.with_context(session, upload_id)
+    if context is None or not may_see(principal, context.project.id):
+        return None
+    upload = context.upload
+    return {
+        "run": upload_name(upload.id),
+        "kind": "posted",
+        "project": context.project.name,
+        "base": None,
+        "head": context.commit.sha,
+        "environment": _environment(context.environment),
+        "posted_by": upload.posted_by,
+        "results": uploads.n_results(session, upload.id),
+        "created_at": upload.created_at,
+    }

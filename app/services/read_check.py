@@ -1,0 +1,202 @@
+"""Assemble everything that is known of a check into plain values, for JSON, report and pages."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from statistics import median
+from typing import Any, Literal, cast
+
+from sqlalchemy.orm import Session
+
+from app.domain.errors import NotFoundError
+from app.domain.jobs import TERMINAL, JobState
+from app.domain.results import (
+    CaseVerdict,
+    CheckResult,
+    CommitRef,
+    Estimate,
+    Look,
+    SuiteResult,
+    VoidPair,
+)
+from app.domain.verdicts import Conclusion, Verdict
+from app.services.plan_run import better_of
+from app.store.repositories import checks, jobs, runs
+from app.store.repositories.runs import ArmValue
+from app.store.tables import BenchmarkCase, Commit, Environment, Job, Run
+from app.store.tables import Verdict as VerdictRow
+
+
+def read_check(session: Session, check_id: int) -> CheckResult:
+    """Return the check as it stands. Raises NotFoundError for an unknown one."""
+    found = checks.with_context(session, check_id)
+    if found is None:
+        raise NotFoundError(f"there is no check {check_id}")
+    check, project, base, head = found
+    suites = tuple(_suite(session, job) for job in jobs.of_request(session, check.request_id))
+    return CheckResult(
+        id=check.id,
+        project=project.name,
+        base=_commit(base),
+        head=_commit(head),
+        state=cast("Literal['queued', 'running', 'complete']", check.state),
+        suites=suites,
+        conclusion=Conclusion(check.conclusion) if check.conclusion else None,
+        reason=next((suite.reason for suite in suites if suite.reason and not suite.cases), None),
+        title=check.title,
+        alpha=check.alpha,
+        minimum_effect=check.settings["minimum_effect"],
+        tolerance=check.settings["tolerance"],
+        created_at=check.created_at,
+        concluded_at=check.concluded_at,
+        reproduce=check.reproduce,
+    )
+
+
+def _commit(row: Commit) -> CommitRef:
+    return CommitRef(row.sha, row.subject, row.author, row.authored_at)
+
+
+def _suite(session: Session, job: Job) -> SuiteResult:
+    run = runs.latest_of_job(session, job.id)
+    if run is None:
+        return SuiteResult(
+            name=job.suite,
+            device_class=job.device_class,
+            state=job.state,
+            job=job.id,
+            reason=_reason(session, job),
+            budget_s=job.budget_s,
+        )
+    attempt, worker = runs.attempt_of(session, run)
+    values = runs.arm_values(session, run.id)
+    environment = runs.environment_of(session, run)
+    return SuiteResult(
+        name=job.suite,
+        device_class=job.device_class,
+        state=job.state,
+        cases=_cases(session, run, job, values),
+        reason=_reason(session, job),
+        job=job.id,
+        run=run.id,
+        worker=worker.name,
+        phase=" ".join(filter(None, (attempt.phase, attempt.detail)))
+        if job.state == JobState.RUNNING
+        else None,
+        environment=_flat(environment),
+        software_changes=_software_changes(environment),
+        void_pairs=_void_pairs(values),
+        pairs_done=len({value.pair_index for value in values}),
+        device_s=run.device_s,
+        budget_s=job.budget_s,
+        log_tail=job.log_tail,
+        started_at=attempt.started_at,
+        finished_at=job.finished_at,
+    )
+
+
+def _reason(session: Session, job: Job) -> str | None:
+    if job.state == JobState.SUCCEEDED:
+        return None
+    if job.state == JobState.QUEUED and job.reason is None:
+        return f"waiting for a device, place {jobs.queue_place(session, job) + 1}"
+    return ": ".join(filter(None, (job.reason, job.message))) or None
+
+
+def _cases(session: Session, run: Run, job: Job, values: Any) -> tuple[CaseVerdict, ...]:
+    by_metric: dict[tuple[int, str], list[ArmValue]] = defaultdict(list)
+    for value in values:
+        if value.metric is not None:
+            by_metric[value.case_id, value.metric].append(value)
+    unpublished = job.state in TERMINAL and job.state != JobState.SUCCEEDED
+    return tuple(
+        _case(row, case, by_metric[case.id, row.metric], unpublished=unpublished)
+        for row, case in runs.verdict_rows(session, run.id)
+    )
+
+
+def _case(row: VerdictRow, case: BenchmarkCase, values: list[ArmValue], *, unpublished: bool) -> CaseVerdict:
+    known = Verdict(row.verdict) if row.verdict else None
+    verdict = Verdict.NOT_MEASURED if unpublished else known
+    estimates = tuple(_estimate(value) for value in values)
+    return CaseVerdict(
+        benchmark=case.benchmark,
+        params=case.params,
+        metric=row.metric,
+        unit=row.unit,
+        better=better_of(row),
+        gating=row.gating,
+        verdict=verdict,
+        reason="infra" if unpublished else row.reason,
+        change=row.change,
+        worse=row.worse,
+        ci_low=row.ci_low,
+        ci_high=row.ci_high,
+        ci_level=row.ci_level,
+        n_pairs=row.n_pairs,
+        n_void=row.n_void,
+        device_s=row.device_s,
+        log_e=row.log_e,
+        could_hide=None if row.could_hide is None else math.expm1(row.could_hide),
+        sigma_pair=row.sigma_pair,
+        grade=row.grade,
+        flags=tuple(row.flags),
+        attribution=tuple(row.attribution),
+        exploratory=row.exploratory,
+        kind=cast("Literal['sampled', 'exact']", row.kind),
+        minimum_effect=row.plan["tau0"],
+        tolerance=row.plan["tau"],
+        base_median=_median(estimates, "base"),
+        head_median=_median(estimates, "head"),
+        estimates=estimates,
+        looks=tuple(Look(**look) for look in row.looks),
+        log_tail=row.log_tail,
+    )
+
+
+def _estimate(value: ArmValue) -> Estimate:
+    assert value.value is not None
+    return Estimate(
+        pair=value.pair_index,
+        arm=cast("Literal['base', 'head']", value.arm),
+        position=value.position,
+        value=value.value,
+        void=value.void,
+        void_reason=value.void_reason,
+    )
+
+
+def _median(estimates: tuple[Estimate, ...], arm: str) -> float | None:
+    valid = [e.value for e in estimates if e.arm == arm and not e.void]
+    return median(valid) if valid else None
+
+
+def _void_pairs(values: Any) -> tuple[VoidPair, ...]:
+    void = {v.pair_index: VoidPair(v.pair_index, v.void_reason or "void", v.arm) for v in values if v.void}
+    return tuple(void[pair] for pair in sorted(void))
+
+
+def _flat(environment: Environment | None) -> dict[str, str]:
+    """Return the machine's fingerprint as text pairs, nested names joined by dots."""
+    if environment is None:
+        return {}
+    flat: dict[str, str] = {}
+    _flatten("", environment.machine, flat)
+    return flat
+
+
+def _flatten(prefix: str, value: Any, into: dict[str, str]) -> None:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            _flatten(f"{prefix}.{name}" if prefix else name, inner, into)
+    elif value not in (None, "", []):
+        into[prefix] = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _software_changes(environment: Environment | None) -> tuple[tuple[str, str | None, str | None], ...]:
+    if environment is None or set(environment.software) < {"base", "head"}:
+        return ()
+    base, head = environment.software["base"], environment.software["head"]
+    names = sorted(base.keys() | head.keys())
+    return tuple((n, base.get(n), head.get(n)) for n in names if base.get(n) != head.get(n))

@@ -1,0 +1,151 @@
+"""One invocation arrives: it is stored once, and the last one of a block has the run judged."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.domain.errors import ConflictError, PayloadError, Problem
+from app.services.judge_run import judge_run
+from app.services.lease_jobs import announce, require_lease
+from app.services.open_cases import open_cases
+from app.store.repositories import runs
+from app.store.tables import BenchmarkCase, Run
+from workers.protocol import CaseMeasurement, Invocation, OpenCases
+
+_COLUMNS = [
+    "arm",
+    "block",
+    "pair_index",
+    "position",
+    "block_complete",
+    "status",
+    "reason",
+    "log_tail",
+    "void",
+    "void_reason",
+    "flags",
+    "device_s",
+    "started_at",
+    "t_start_ns",
+    "duration_ns",
+    "exit_code",
+]
+_DETAIL = [
+    "version",
+    "attempt",
+    "seed",
+    "env_pad",
+    "startup_s",
+    "mem_peak_rss_b",
+    "timer_resolution_s",
+    "gates",
+    "telemetry_summary",
+    "fingerprint_hash",
+    "harness_version",
+]
+
+
+def record_invocation(session: Session, lease_id: str, message: Invocation, body: bytes) -> OpenCases:
+    """Store the invocation and return what is still open, judged anew if it completes a block.
+
+    Posting the same document again changes nothing and is answered from what is stored.
+
+    Raises:
+        StaleLeaseError: the lease has ended.
+        ConflictError: another document was stored under the same key.
+        PayloadError: it names a case that is not in the run's plan.
+    """
+    job, attempt = require_lease(session, lease_id)
+    run = runs.of_attempt(session, attempt.id)
+    assert run is not None
+    if run.prepared_at is None:
+        raise ConflictError("the arms were not prepared yet: post `prepared` first", code="not_prepared")
+    cases = _cases(session, run, message)
+    if _store(session, run, message, cases, hashlib.sha256(body).hexdigest()):
+        run.device_s = max(run.device_s, message.device_s)
+        attempt.device_s = run.device_s
+        session.flush()
+        if message.block_complete:
+            judge_run(session, job, run)
+        announce(session, job)
+    return open_cases(session, job, run)
+
+
+def _cases(session: Session, run: Run, message: Invocation) -> list[tuple[CaseMeasurement, BenchmarkCase]]:
+    known = {f"{case.benchmark} {case.params_key}": case for case in runs.cases_of(session, run.id)}
+    unknown = [
+        Problem(f"cases[{i}]", "unknown_case", f"{measured.case.key} is not in the plan of this run")
+        for i, measured in enumerate(message.cases)
+        if measured.case.key not in known
+    ]
+    keys = [measured.case.key for measured in message.cases]
+    unknown += [
+        Problem(f"cases[{i}]", "duplicate_case", f"{key} is in the document twice")
+        for i, key in enumerate(keys)
+        if key in keys[:i]
+    ]
+    if unknown:
+        raise PayloadError(unknown, code=unknown[0].code)
+    return [(measured, known[measured.case.key]) for measured in message.cases]
+
+
+def _store(
+    session: Session,
+    run: Run,
+    message: Invocation,
+    cases: list[tuple[CaseMeasurement, BenchmarkCase]],
+    digest: str,
+) -> bool:
+    """Store the document; return False if it is there already."""
+    document = message.model_dump()
+    values = {name: document[name] for name in _COLUMNS}
+    values |= {"run_id": run.id, "key": message.key(run.id), "body_digest": digest}
+    values["detail"] = message.model_dump(mode="json", include=set(_DETAIL))
+    stored = runs.add_invocation(session, values)
+    if stored is None:
+        if runs.invocation_by_key(session, values["key"]).body_digest != digest:
+            raise ConflictError(
+                f"another document was stored under the key {values['key']}", code="idempotency_conflict"
+            )
+        return False
+    timings = [_timing(stored.id, measured, case) for measured, case in cases]
+    units = runs.units_of(session, run.id)
+    estimates = [row for measured, case in cases for row in _estimates(stored.id, measured, case, units)]
+    runs.add_measurements(session, timings, estimates)
+    return True
+
+
+def _timing(invocation_id: int, measured: CaseMeasurement, case: BenchmarkCase) -> dict[str, Any]:
+    return {
+        "invocation_id": invocation_id,
+        "case_id": case.id,
+        "status": measured.status,
+        "reason": measured.reason,
+        "log_tail": measured.log_tail,
+        "k": measured.k,
+        "clock": measured.clock,
+        "n_warmup": measured.n_warmup,
+        "warmup_converged": measured.warmup_converged,
+        "first_call_s": measured.first_call_s,
+        "host_ns": measured.batches.host_ns,
+        "device_ns": measured.batches.device_ns,
+        "spike": measured.batches.spike,
+        "thinned": measured.batches.thinned,
+        "flags": measured.flags,
+    }
+
+
+def _estimates(
+    invocation_id: int, measured: CaseMeasurement, case: BenchmarkCase, units: dict[tuple[int, str], str]
+) -> list[dict[str, Any]]:
+    """Return a row for each metric of the plan; a value in another unit than planned is as good as missing."""
+    if measured.status != "ok":
+        return []
+    values = {v.metric: v.value for v in measured.values if units.get((case.id, v.metric)) == v.unit}
+    return [
+        {"invocation_id": invocation_id, "case_id": case.id, "metric": metric, "value": value}
+        for metric, value in values.items()
+    ]

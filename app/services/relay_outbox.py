@@ -1,0 +1,62 @@
+"""Send what the outbox holds; and look for work whose hint was lost on the way.
+
+A message only says that a row wants attention. Consumers are idempotent, so sending twice is harmless, and
+whatever Redis forgets is found here again in the database.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Protocol
+
+from sqlalchemy.orm import Session
+
+from app.config import ServiceSettings
+from app.store.repositories import checks, jobs, outbox
+
+BATCH = 20
+"""Messages that one transaction sends; so many rows are locked while a broker dawdles."""
+_KEEP_SENT = timedelta(days=7)
+
+
+class Queue(Protocol):
+    """Where messages go: Celery, or a list in tests."""
+
+    def send(self, topic: str, payload: dict[str, Any]) -> None:
+        """Send one message. Raises on failure, and then the message stays in the outbox."""
+
+
+def relay_outbox(session: Session, queue: Queue) -> int:
+    """Send a batch of what is due and return how many went out; what fails is tried again later."""
+    messages = outbox.claim_unsent(session, BATCH)
+    sent = 0
+    for message in messages:
+        try:
+            queue.send(message.topic, message.payload)
+        except Exception as error:  # whatever the broker raises: the message stays, and the reason with it
+            outbox.mark_failed(session, message, repr(error))
+            break  # the broker is away: the rest would only wait for it with their rows locked
+        outbox.mark_sent(session, message)
+        sent += 1
+    return sent
+
+
+def find_lost_hints(session: Session, settings: ServiceSettings) -> int:
+    """Put back into the outbox what waits in the database longer than a hint takes; return how many."""
+    age = timedelta(seconds=settings.hint_age_s)
+    waiting = jobs.waiting(session, age)
+    for job_id, device_class in waiting:
+        payload = {"job_id": job_id, "device_class": device_class}
+        outbox.put_again(session, "job.hint", f"job.hint/{job_id}", payload, sent_before=age)
+    ready = checks.ready_to_conclude(session)
+    for check_id in ready:
+        outbox.put_again(
+            session, "check.conclude", f"check.conclude/{check_id}", {"check_id": check_id}, sent_before=age
+        )
+    unrendered = checks.without_report(session, older_than=age)
+    for check_id in unrendered:
+        outbox.put_again(
+            session, "check.render", f"check.render/{check_id}", {"check_id": check_id}, sent_before=age
+        )
+    outbox.delete_sent_before(session, _KEEP_SENT)
+    return len(waiting) + len(ready) + len(unrendered)

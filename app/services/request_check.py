@@ -1,0 +1,276 @@
+"""Somebody asks for a check: it becomes a request, a check, and one paired job for each suite and device class."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.analysis.sequential import ALPHA, ALPHA_PASS, MAX_PAIRS
+from app.config import ServiceSettings
+from app.domain.errors import AccessError, ConflictError, UsageError
+from app.domain.jobs import JobState
+from app.domain.results import CommitRef
+from app.services.access import Principal
+from app.services.lease_jobs import end_job, hint
+from app.settings import Settings, SuiteSettings, Thresholds, matching_classes, settings_digest, suite_digest
+from app.store.repositories import access, checks, clock, fleet, outbox, projects
+from app.store.repositories.upsert import get_or_create
+from app.store.tables import Check, Commit, Job, Project, Request, RequestJob
+
+POLICY_VERSION = 1
+"""Part of a job's key: a new way to measure makes new jobs, never answers from old ones."""
+
+
+@dataclass(frozen=True)
+class CheckRequest:
+    """A check to be made: which commits from where, under which settings, which suites and device classes.
+
+    `suites` and `devices` narrow the settings; empty means all. `key` makes asking twice one request; without one
+    each call is a request of its own. `benchmarks_from` says whose benchmark files both arms run.
+    """
+
+    settings: Settings
+    source: dict[str, str]
+    base: CommitRef
+    head: CommitRef
+    suites: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+    benchmarks_from: str = "head"
+    trigger: str = "manual"
+    key: str | None = None
+    band: int = 0
+
+
+def request_check(
+    session: Session, service: ServiceSettings, principal: Principal, wanted: CheckRequest
+) -> Check:
+    """Store the check with its jobs and wake the agents; return the check, an existing one for a known key.
+
+    Raises UsageError for a suite that the settings do not have, AccessError for another project than the token's.
+    """
+    suites = _selected(wanted)
+    project = projects.project(session, wanted.settings.project.name)
+    if principal.project_id not in (None, project.id):
+        raise AccessError(f"the token {principal.name!r} is bound to another project than {project.name!r}")
+    project.branch = wanted.settings.project.branch
+    request, new = _request(session, project, principal, wanted)
+    base, head = (_commit(session, project, info) for info in (wanted.base, wanted.head))
+    if not new:
+        return _check_of(session, request, wanted, base, head)
+    check = _check(session, project, request, base, head, wanted)
+    live = fleet.live_classes(session, within=service.worker_live_for)
+    plan = [(suite, classes) for suite in suites for classes in [_classes(suite, wanted, live)]]
+    n_jobs = max(1, sum(len(classes) for _, classes in plan))
+    for suite, classes in plan:
+        _jobs_of_suite(
+            session, service, _Context(project, request, base, head, wanted, n_jobs), suite, classes
+        )
+    outbox.put(session, "check.conclude", f"check.conclude/{check.id}", {"check_id": check.id})
+    access.audit(session, principal.name, "check.requested", f"check/{check.id}", project=project.name)
+    return check
+
+
+@dataclass(frozen=True)
+class _Context:
+    project: Project
+    request: Request
+    base: Commit
+    head: Commit
+    wanted: CheckRequest
+    n_jobs: int
+
+
+def _selected(wanted: CheckRequest) -> list[SuiteSettings]:
+    known = {suite.name: suite for suite in wanted.settings.suites}
+    unknown = [name for name in wanted.suites if name not in known]
+    if unknown:
+        raise UsageError(
+            f"no suite named {unknown[0]!r} in ratchet.toml; it has: {', '.join(sorted(known))}",
+            code="no_suite",
+        )
+    return [suite for name, suite in known.items() if not wanted.suites or name in wanted.suites]
+
+
+def _request(
+    session: Session, project: Project, principal: Principal, wanted: CheckRequest
+) -> tuple[Request, bool]:
+    key = (
+        wanted.key or f"{wanted.trigger}/{clock.now(session).isoformat()}/{wanted.base.sha}/{wanted.head.sha}"
+    )
+    full = f"{project.id}/{key}"
+    rest = {"project_id": project.id, "trigger": wanted.trigger, "asked_by": principal.name}
+    return get_or_create(session, Request, {"key": full}, **rest)
+
+
+def _check_of(session: Session, request: Request, wanted: CheckRequest, base: Commit, head: Commit) -> Check:
+    """Return the check that this key made. Raises ConflictError if it was asked for something else."""
+    check = checks.of_request(session, request.id)
+    assert check is not None
+    asked = (check.base_commit_id, check.head_commit_id, check.settings["digest"])
+    if asked != (base.id, head.id, settings_digest(wanted.settings)):
+        raise ConflictError(
+            f"the key {wanted.key!r} was used for another check, {check.id}", code="idempotency_conflict"
+        )
+    return check
+
+
+def _commit(session: Session, project: Project, info: CommitRef) -> Commit:
+    return projects.commit(
+        session,
+        project.id,
+        info.sha,
+        subject=info.subject,
+        author=info.author,
+        authored_at=info.date,
+    )
+
+
+def _check(
+    session: Session, project: Project, request: Request, base: Commit, head: Commit, wanted: CheckRequest
+) -> Check:
+    gate = wanted.settings.gate
+    check = Check(
+        project_id=project.id,
+        request_id=request.id,
+        base_commit_id=base.id,
+        head_commit_id=head.id,
+        alpha=ALPHA,
+        settings={
+            "minimum_effect": gate.minimum_effect,
+            "tolerance": gate.tolerance,
+            "strict": gate.strict,
+            "digest": settings_digest(wanted.settings),
+        },
+        reproduce=_reproduce(wanted),
+    )
+    session.add(check)
+    session.flush()
+    return check
+
+
+def _reproduce(wanted: CheckRequest) -> str:
+    words = ["ratchet check --repo .", f"--base {wanted.base.sha[:12]}", f"--head {wanted.head.sha[:12]}"]
+    words += [f"--suite {shlex.quote(name)}" for name in wanted.suites]
+    words += [f"--device {shlex.quote(glob)}" for glob in wanted.devices]
+    return " ".join(words)
+
+
+def _classes(suite: SuiteSettings, wanted: CheckRequest, live: list[str]) -> list[str]:
+    return list(matching_classes(wanted.devices or suite.devices, live))
+
+
+def _jobs_of_suite(
+    session: Session, service: ServiceSettings, context: _Context, suite: SuiteSettings, classes: list[str]
+) -> None:
+    globs = context.wanted.devices or suite.devices
+    for device_class in classes or [", ".join(globs)]:
+        job = _job(session, service, context, suite, device_class)
+        reason = _why_no_capacity(session, service, suite, device_class, found=bool(classes))
+        if reason is None:
+            hint(session, job)
+        elif job.state == JobState.QUEUED:
+            end_job(session, job, JobState.NO_CAPACITY, reason="no_capacity", message=reason)
+
+
+def _why_no_capacity(
+    session: Session, service: ServiceSettings, suite: SuiteSettings, device_class: str, *, found: bool
+) -> str | None:
+    if not found:
+        live = fleet.live_classes(session, within=service.worker_live_for)
+        have = ", ".join(live) if live else "no worker is connected"
+        return f"no live worker has a device of class {device_class}; connected now: {have}"
+    most = fleet.most_devices_of_one_worker(session, device_class, within=service.worker_live_for)
+    if most < suite.devices_needed:
+        needs = f"{suite.devices_needed} devices of class {device_class} on one worker"
+        return f"the suite needs {needs}; the most that one has is {most}"
+    return None
+
+
+def _job(
+    session: Session, service: ServiceSettings, context: _Context, suite: SuiteSettings, device_class: str
+) -> Job:
+    wanted = context.wanted
+    identity = {
+        "project": context.project.id,
+        "base": context.base.sha,
+        "head": context.head.sha,
+        "suite": suite_digest(wanted.settings, suite),
+        "class": device_class,
+        "policy": POLICY_VERSION,
+        "alpha": ALPHA / context.n_jobs,
+        "request": context.request.id,
+    }
+    key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+    job, _ = get_or_create(
+        session,
+        Job,
+        {"key": key},
+        project_id=context.project.id,
+        suite=suite.name,
+        device_class=device_class,
+        devices_needed=suite.devices_needed,
+        base_commit_id=context.base.id,
+        head_commit_id=context.head.id,
+        spec=_spec(context, suite),
+        policy=_policy(context, suite),
+        budget_s=60.0 * wanted.settings.gate.device_minutes,
+        max_pairs=MAX_PAIRS,
+        band=wanted.band,
+        deadline_at=clock.now(session, plus_s=service.queue_deadline_s),
+    )
+    session.add(RequestJob(request_id=context.request.id, job_id=job.id))
+    session.flush()
+    return job
+
+
+def _spec(context: _Context, suite: SuiteSettings) -> dict[str, Any]:
+    """Return the part of `workers.protocol.JobSpec` that is known before a device is."""
+    return {
+        "project": context.project.name,
+        "source": context.wanted.source,
+        "base_sha": context.base.sha,
+        "head_sha": context.head.sha,
+        "benchmarks_from": context.wanted.benchmarks_from,
+        "suite": {
+            "name": suite.name,
+            "benchmarks": list(suite.benchmarks),
+            "command": suite.command,
+            "output": suite.output,
+            "setup": list(suite.setup),
+            "env": dict(suite.env),
+            "timeout_s": suite.timeout_s,
+        },
+    }
+
+
+def _policy(context: _Context, suite: SuiteSettings) -> dict[str, Any]:
+    """Return what the judge needs to know of the settings; fixed here, so that no later change moves a verdict."""
+    settings = context.wanted.settings
+    return {
+        "alpha": ALPHA / context.n_jobs,
+        "alpha_pass": ALPHA_PASS,
+        "default": _thresholds(settings.gate.thresholds),
+        "gate": list(suite.gate) if suite.gate else None,
+        "metrics": {
+            m.name: _thresholds(settings.thresholds(m.name)) | {"unit": m.unit, "better": m.better}
+            for m in settings.metrics
+        },
+        "budgets": [
+            {
+                "benchmark": b.benchmark,
+                "metric": b.metric,
+                "max": b.max.value if b.max else None,
+                "min": b.min.value if b.min else None,
+            }
+            for b in settings.budgets
+        ],
+    }
+
+
+def _thresholds(found: Thresholds) -> dict[str, Any]:
+    return {"tau0": found.minimum_effect_ln, "tau": found.tolerance_ln}

@@ -1,0 +1,39 @@
+"""A repository's `ratchet.toml`: its schema, its defaults and its refusals.
+
+Text in, values out: nothing here reads a file. `decode_settings` takes bytes, `read_settings` text.
+"""
+
+from app.settings.digests import settings_digest, suite_digest
+from app.settings.matching import matching_classes
+from app.settings.parsing import decode_settings
+from app.settings.reader import read_settings
+from app.settings.values import (
+    BudgetSettings,
+    GateSettings,
+    MetricSettings,
+    OwnerSettings,
+    PriceSettings,
+    ProjectSettings,
+    ScheduleSettings,
+    Settings,
+    SuiteSettings,
+    Thresholds,
+)
+
+__all__ = [
+    "BudgetSettings",
+    "GateSettings",
+    "MetricSettings",
+    "OwnerSettings",
+    "PriceSettings",
+    "ProjectSettings",
+    "ScheduleSettings",
+    "Settings",
+    "SuiteSettings",
+    "Thresholds",
+    "decode_settings",
+    "matching_classes",
+    "read_settings",
+    "settings_digest",
+    "suite_digest",
+]

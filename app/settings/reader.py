@@ -1,0 +1,100 @@
+"""From the text of a `ratchet.toml` to settings, or to everything that is wrong with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.settings.entries import Entry, read_section
+from app.settings.parsing import parse_document
+from app.settings.refusals import Refusals
+from app.settings.rules import check_rules
+from app.settings.schema import GATE, PROJECT, SECTIONS, SUITE, Section, homes_of
+from app.settings.values import NIGHTLY, GateSettings, ScheduleSettings, Settings, SuiteSettings
+from app.settings.wording import backticked, nearest
+
+NIGHTLY_CRON = "0 2 * * *"
+"""When `nightly` is, in UTC, unless the file declares a schedule of that name."""
+
+
+def read_settings(text: str, *, name: str = "ratchet.toml") -> Settings:
+    """Return what a settings file says, with the defaults of what it leaves out.
+
+    Args:
+        text: the file's content; `decode_settings` makes it from bytes.
+        name: what messages call the file.
+
+    Raises:
+        SettingsError: with every problem of the file, up to fifty, in its order; each with its line, its key,
+            what was found and what would be right.
+    """
+    document = parse_document(text, name)
+    refusals = Refusals(name, document.lines)
+    draft = _read_sections(document.tree, refusals)
+    check_rules(draft, refusals)
+    refusals.raise_if_any()
+    return _settings(draft)
+
+
+def _read_sections(tree: dict[str, Any], refusals: Refusals) -> dict[str, list[Entry]]:
+    misspelt = {meant for name in tree if (meant := _refuse_unknown(name, tree[name], refusals))}
+    draft: dict[str, list[Entry]] = {section.name: [] for section in SECTIONS}
+    for section in SECTIONS:
+        if section.name in tree:
+            draft[section.name] = read_section(section, tree[section.name], refusals)
+        if section.example and tree.get(section.name, []) == [] and section.name not in misspelt:
+            _refuse_missing(section, is_empty=not tree, refusals=refusals)
+    return draft
+
+
+def _refuse_unknown(name: str, found: object, refusals: Refusals) -> str | None:
+    """Refuse a name at the top of a file that is no section's; return the section that was probably meant."""
+    by_name = {section.name: section for section in SECTIONS}
+    if name in by_name:
+        return None
+    kind = "section" if _is_section(found) else "key"
+    meant = nearest(name, by_name)
+    homes = homes_of(name)
+    if homes and kind == "key":
+        hint = f"; it belongs in {homes}"
+    elif meant:
+        hint = f" — did you mean {by_name[meant].header}?"
+    else:
+        hint = f"; known sections: {', '.join(section.header for section in SECTIONS)}"
+    refusals.add((name,), "unknown_key", f"unknown {kind} {backticked(name)}{hint}")
+    return meant
+
+
+def _is_section(found: object) -> bool:
+    first = found[0] if isinstance(found, list) and found else found
+    return isinstance(first, dict)
+
+
+def _refuse_missing(section: Section, *, is_empty: bool, refusals: Refusals) -> None:
+    if is_empty and section is PROJECT:
+        message = f"the file is empty; write {PROJECT.example}, and {SUITE.example}"
+        refusals.add((), "missing", message)
+    elif not is_empty:
+        refusals.add((), "missing", f"there is no {section.header}; write {section.example}")
+
+
+def _settings(draft: dict[str, list[Entry]]) -> Settings:
+    values = {section: tuple(entry.value for entry in entries) for section, entries in draft.items()}
+    return Settings(
+        project=values["project"][0],
+        suites=values["suite"],
+        gate=next(iter(values[GATE.name]), GateSettings()),
+        metrics=values["metric"],
+        budgets=values["budget"],
+        schedules=_with_nightly(values["schedule"], values["suite"]),
+        owners=values["owners"],
+        prices=values["prices"],
+    )
+
+
+def _with_nightly(
+    schedules: tuple[ScheduleSettings, ...], suites: tuple[SuiteSettings, ...]
+) -> tuple[ScheduleSettings, ...]:
+    """Add the schedule that suites may name without declaring it."""
+    declared = any(schedule.name == NIGHTLY for schedule in schedules)
+    wanted = any(NIGHTLY in suite.on for suite in suites)
+    return (*schedules, ScheduleSettings(NIGHTLY, NIGHTLY_CRON)) if wanted and not declared else schedules

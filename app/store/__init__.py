@@ -1,0 +1,1 @@
+"""PostgreSQL through SQLAlchemy: tables, repositories, sessions, migrations. The only SQL."""

@@ -1,0 +1,93 @@
+"""Tokens, browser sessions, the audit log."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy.orm import Session
+
+from app.store.tables import AuditLog, BrowserSession, Token
+
+
+def live_token(session: Session, public_id: str) -> Token | None:
+    """Return the token of this public id unless it has expired or was revoked."""
+    return session.scalars(
+        select(Token).where(
+            Token.public_id == public_id,
+            Token.revoked_at.is_(None),
+            or_(Token.expires_at.is_(None), Token.expires_at > func.clock_timestamp()),
+        )
+    ).one_or_none()
+
+
+def note_use(session: Session, token: Token, *, at_most_every: timedelta) -> None:
+    """Record that the token was used, at most once in the time given."""
+    session.execute(
+        update(Token)
+        .where(
+            Token.id == token.id,
+            or_(
+                Token.last_used_at.is_(None),
+                Token.last_used_at < func.clock_timestamp() - at_most_every,
+            ),
+        )
+        .values(last_used_at=func.clock_timestamp())
+    )
+
+
+def add_token(session: Session, token: Token) -> Token:
+    """Store a token."""
+    session.add(token)
+    session.flush()
+    return token
+
+
+def revoke_named(session: Session, name: str) -> None:
+    """Revoke every live token of this name."""
+    session.execute(
+        update(Token)
+        .where(Token.name == name, Token.revoked_at.is_(None))
+        .values(revoked_at=func.clock_timestamp())
+    )
+
+
+def has_token_named(session: Session, name: str) -> bool:
+    """Say whether a live token of this name exists."""
+    query = select(func.count()).select_from(Token).where(Token.name == name, Token.revoked_at.is_(None))
+    return bool(session.scalar(query))
+
+
+def open_browser_session(session: Session, cookie_sha256: str, token_id: int, ttl: timedelta) -> None:
+    """Begin a browser session; sessions that have expired are forgotten on the way."""
+    session.execute(delete(BrowserSession).where(BrowserSession.expires_at < func.clock_timestamp()))
+    now = session.scalar(select(func.clock_timestamp()))
+    assert now is not None
+    session.add(BrowserSession(cookie_sha256=cookie_sha256, token_id=token_id, expires_at=now + ttl))
+
+
+def token_of_browser(session: Session, cookie_sha256: str) -> Token | None:
+    """Return the token behind a browser session that has not expired, unless it was revoked."""
+    return session.scalars(
+        select(Token)
+        .join(BrowserSession, BrowserSession.token_id == Token.id)
+        .where(
+            BrowserSession.cookie_sha256 == cookie_sha256,
+            BrowserSession.expires_at > func.clock_timestamp(),
+            Token.revoked_at.is_(None),
+            or_(Token.expires_at.is_(None), Token.expires_at > func.clock_timestamp()),
+        )
+    ).one_or_none()
+
+
+def close_browser_session(session: Session, cookie_sha256: str) -> None:
+    """End a browser session."""
+    session.execute(delete(BrowserSession).where(BrowserSession.cookie_sha256 == cookie_sha256))
+
+
+def audit(
+    session: Session, actor: str, action: str, object_: str, *, address: str = "", **detail: Any
+) -> None:
+    """Append to the audit log."""
+    session.add(AuditLog(actor=actor, action=action, object=object_, detail=detail, address=address))

@@ -1,0 +1,15 @@
+"""The database's clock: the only one that leases and deadlines are reckoned with."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+
+def now(session: Session, *, plus_s: float = 0.0) -> datetime:
+    """Return the database's time, not the transaction's, shifted by `plus_s` seconds."""
+    value = session.scalar(select(func.clock_timestamp() + timedelta(seconds=plus_s)))
+    assert isinstance(value, datetime)
+    return value

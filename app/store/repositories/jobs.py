@@ -1,0 +1,237 @@
+"""Jobs and leases: the guarded statements that let exactly one agent hold a device.
+
+Every change of a held job names its `lease_id` and its state in the WHERE, so that a heartbeat, a finish and the
+sweeper can meet in any order and one of them wins. Lease arithmetic uses the database's clock alone.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import func, or_, select, update
+from sqlalchemy.orm import Session
+
+from app.domain.jobs import HELD, JobState
+from app.store.repositories import clock
+from app.store.tables import Attempt, Device, Job, LeaseDevice, RequestJob, Worker
+
+_HELD = [str(state) for state in HELD]
+
+
+def free_devices(session: Session, worker_id: int, hardware_ids: Sequence[str]) -> list[Device]:
+    """Lock and return the worker's named devices that are healthy, rested and not leased, in id order."""
+    held = select(LeaseDevice.device_id).where(LeaseDevice.active)
+    rows = session.scalars(
+        select(Device)
+        .where(
+            Device.worker_id == worker_id,
+            Device.hardware_id.in_(hardware_ids),
+            Device.health == "good",
+            Device.kind != "unknown",
+            Device.id.not_in(held),
+            (Device.available_at.is_(None)) | (Device.available_at <= func.clock_timestamp()),
+        )
+        .order_by(Device.id)
+        .with_for_update()
+    ).all()
+    still_held = set(session.scalars(select(LeaseDevice.device_id).where(LeaseDevice.active)))
+    return [device for device in rows if device.id not in still_held]
+
+
+def next_claimable(session: Session, device_class: str, devices: int) -> Job | None:
+    """Lock and return the job to do next on `devices` free devices of this class; None if there is none."""
+    return session.scalars(
+        select(Job)
+        .where(
+            Job.state == JobState.QUEUED,
+            Job.device_class == device_class,
+            Job.devices_needed <= devices,
+            Job.not_before <= func.clock_timestamp(),
+            Job.attempt < Job.max_attempts,
+        )
+        .order_by(Job.band, Job.id)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    ).one_or_none()
+
+
+def lease(
+    session: Session, job: Job, worker: Worker, devices: Sequence[Device], ttl: timedelta, longest: timedelta
+) -> Attempt:
+    """Give the job and the devices to the worker; return the attempt.
+
+    The lease stands for `ttl`, and longer with each heartbeat, but no attempt takes longer than `longest`.
+    """
+    lease_id = str(uuid.uuid4())
+    job.state = JobState.LEASED
+    job.lease_id = lease_id
+    job.attempt += 1
+    now = clock.now(session)
+    job.lease_until, job.attempt_until = now + ttl, now + longest
+    attempt = Attempt(job_id=job.id, number=job.attempt, lease_id=lease_id, worker_id=worker.id)
+    session.add(attempt)
+    session.add_all(LeaseDevice(lease_id=lease_id, device_id=device.id) for device in devices)
+    session.flush()
+    return attempt
+
+
+def unbeaten(session: Session, worker_id: int, hardware_ids: Sequence[str]) -> tuple[Job, Attempt] | None:
+    """Return a lease that the worker was given but never heard of, if it is of one of these devices.
+
+    An agent that asks for work holds none: the answer to its last claim was lost, and it gets it again.
+    """
+    row = session.execute(
+        select(Job, Attempt)
+        .join(Attempt, Attempt.lease_id == Job.lease_id)
+        .join(LeaseDevice, LeaseDevice.lease_id == Attempt.lease_id)
+        .join(Device, Device.id == LeaseDevice.device_id)
+        .where(
+            Job.state == JobState.LEASED,
+            Attempt.worker_id == worker_id,
+            LeaseDevice.active,
+            Device.hardware_id.in_(hardware_ids),
+        )
+        .order_by(Job.id)
+        .limit(1)
+        .with_for_update(of=Job)
+    ).first()
+    return (row[0], row[1]) if row else None
+
+
+def hardware_of_lease(session: Session, lease_id: str) -> list[str]:
+    """Return the hardware ids of the lease's devices, in id order."""
+    return list(
+        session.scalars(
+            select(Device.hardware_id)
+            .join(LeaseDevice, LeaseDevice.device_id == Device.id)
+            .where(LeaseDevice.lease_id == lease_id)
+            .order_by(Device.id)
+        )
+    )
+
+
+def extend(session: Session, lease_id: str, ttl: timedelta) -> Job | None:
+    """Extend a lease that still stands and mark its job running; None if it has ended."""
+    return session.scalars(
+        update(Job)
+        .where(Job.lease_id == lease_id, Job.state.in_(_HELD))
+        .values(state=JobState.RUNNING, lease_until=func.clock_timestamp() + ttl)
+        .returning(Job)
+        .execution_options(populate_existing=True)
+    ).one_or_none()
+
+
+def held_by(session: Session, lease_id: str) -> tuple[Job, Attempt] | None:
+    """Lock and return the job and attempt of a lease that still stands; None if it has ended."""
+    row = session.execute(
+        select(Job, Attempt)
+        .join(Attempt, Attempt.lease_id == Job.lease_id)
+        .where(Job.lease_id == lease_id, Job.state.in_(_HELD))
+        .with_for_update(of=Job)
+    ).one_or_none()
+    return (row[0], row[1]) if row else None
+
+
+def attempt_of_lease(session: Session, lease_id: str) -> Attempt | None:
+    """Return the attempt of the lease, ended or not; None if there never was such a lease."""
+    query = select(Attempt).where(Attempt.lease_id == lease_id).execution_options(populate_existing=True)
+    return session.scalars(query).one_or_none()
+
+
+def expired(session: Session, limit: int) -> Sequence[Job]:
+    """Lock and return held jobs whose lease has run out."""
+    return session.scalars(
+        select(Job)
+        .where(Job.state.in_(_HELD), Job.lease_until < func.clock_timestamp())
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    ).all()
+
+
+def past_deadline(session: Session, limit: int) -> Sequence[Job]:
+    """Lock and return queued jobs whose deadline has passed."""
+    return session.scalars(
+        select(Job)
+        .where(Job.state == JobState.QUEUED, Job.deadline_at < func.clock_timestamp())
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    ).all()
+
+
+def release_devices(session: Session, lease_id: str, *, rest_until: datetime | None = None) -> None:
+    """End the lease's hold on its devices; they rest until `rest_until` where it is given."""
+    ids = session.scalars(
+        update(LeaseDevice)
+        .where(LeaseDevice.lease_id == lease_id, LeaseDevice.active)
+        .values(active=False)
+        .returning(LeaseDevice.device_id)
+    ).all()
+    if rest_until is not None:
+        session.execute(update(Device).where(Device.id.in_(ids)).values(available_at=rest_until))
+
+
+def waiting(session: Session, older_than: timedelta) -> Sequence[tuple[int, str]]:
+    """Return (job, device class) for each class with a claimable job whose last hint is older than that.
+
+    One hint a class is enough: whoever is woken claims the first job, and goes on claiming.
+    """
+    rows = session.execute(
+        select(func.min(Job.id), Job.device_class)
+        .where(
+            Job.state == JobState.QUEUED,
+            Job.not_before <= func.clock_timestamp() - older_than,
+            Job.attempt < Job.max_attempts,
+        )
+        .group_by(Job.device_class)
+    ).all()
+    return [(row[0], row[1]) for row in rows]
+
+
+def overdue(session: Session, limit: int, patience: timedelta) -> Sequence[Job]:
+    """Lock and return held jobs past the time of an attempt, or cancelled for `patience` without effect."""
+    return session.scalars(
+        select(Job)
+        .where(
+            Job.state.in_(_HELD),
+            or_(
+                Job.attempt_until < func.clock_timestamp(),
+                Job.cancel_requested_at < func.clock_timestamp() - patience,
+            ),
+        )
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    ).all()
+
+
+def queue_place(session: Session, job: Job) -> int:
+    """Return how many jobs of the device class are claimed before this queued one."""
+    ahead = session.scalar(
+        select(func.count())
+        .select_from(Job)
+        .where(
+            Job.state == JobState.QUEUED,
+            Job.device_class == job.device_class,
+            (Job.band < job.band) | ((Job.band == job.band) & (Job.id < job.id)),
+        )
+    )
+    return int(ahead or 0)
+
+
+def of_request(session: Session, request_id: int, *, lock: bool = False) -> Sequence[Job]:
+    """Return the request's jobs in the order in which they were made, locked if they are to be changed."""
+    query = (
+        select(Job)
+        .join(RequestJob, RequestJob.job_id == Job.id)
+        .where(RequestJob.request_id == request_id)
+        .order_by(Job.id)
+    )
+    if lock:
+        query = query.with_for_update(of=Job).execution_options(populate_existing=True)
+    return session.scalars(query).all()
+
+
+def requests_of(session: Session, job_id: int) -> Sequence[int]:
+    """Return the ids of the requests that need this job."""
+    return session.scalars(select(RequestJob.request_id).where(RequestJob.job_id == job_id)).all()

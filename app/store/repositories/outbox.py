@@ -1,0 +1,100 @@
+"""The outbox: what must happen outside the database, and whether it has been sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import func, select, text, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from app.store.tables import Outbox
+
+RETRY = timedelta(seconds=2)
+
+
+def put(session: Session, topic: str, key: str, payload: dict[str, Any]) -> None:
+    """Add a message in the running transaction; the same key again changes nothing."""
+    statement = insert(Outbox).values(topic=topic, key=key, payload=payload)
+    session.execute(statement.on_conflict_do_nothing(index_elements=["key"]))
+
+
+def put_again(
+    session: Session,
+    topic: str,
+    key: str,
+    payload: dict[str, Any],
+    *,
+    delay_s: float = 0,
+    sent_before: timedelta = timedelta(0),
+) -> None:
+    """Make the message of this key unsent again, or add it: it may have been lost.
+
+    Args:
+        session: the session.
+        topic: what the message is about.
+        key: what makes it one message.
+        payload: what it says.
+        delay_s: it leaves after this time [s].
+        sent_before: one that left more recently than this is left alone.
+    """
+    now = func.clock_timestamp()
+    due = now + timedelta(seconds=delay_s)
+    statement = insert(Outbox).values(topic=topic, key=key, payload=payload, available_at=due)
+    session.execute(
+        statement.on_conflict_do_update(
+            index_elements=["key"],
+            set_={"sent_at": None, "available_at": due},
+            where=Outbox.sent_at <= now - sent_before,
+        )
+    )
+
+
+def claim_unsent(session: Session, limit: int) -> Sequence[Outbox]:
+    """Lock and return up to `limit` messages that are due; other relays skip them."""
+    return session.scalars(
+        select(Outbox)
+        .where(Outbox.sent_at.is_(None), Outbox.available_at <= func.clock_timestamp())
+        .order_by(Outbox.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    ).all()
+
+
+def mark_sent(session: Session, message: Outbox) -> None:
+    """Record that the message has left."""
+    session.execute(
+        update(Outbox)
+        .where(Outbox.id == message.id)
+        .values(sent_at=func.clock_timestamp(), attempts=Outbox.attempts + 1, error=None)
+    )
+
+
+def mark_failed(session: Session, message: Outbox, error: str) -> None:
+    """Record that sending failed; it is due again after `RETRY`."""
+    session.execute(
+        update(Outbox)
+        .where(Outbox.id == message.id)
+        .values(available_at=func.clock_timestamp() + RETRY, attempts=Outbox.attempts + 1, error=error[:500])
+    )
+
+
+def depth(session: Session) -> tuple[int, float]:
+    """Return how many messages wait and the age of the oldest [s]."""
+    row = session.execute(
+        text(
+            "select count(*), coalesce(extract(epoch from clock_timestamp() - min(available_at)), 0)"
+            " from outbox where sent_at is null and available_at <= clock_timestamp()"
+        )
+    ).one()
+    return int(row[0]), float(row[1])
+
+
+def delete_sent_before(session: Session, age: timedelta) -> int:
+    """Delete messages that were sent longer than `age` ago; return how many."""
+    result = session.execute(
+        text("delete from outbox where sent_at < clock_timestamp() - :age"), {"age": age}
+    )
+    return int(getattr(result, "rowcount", 0))

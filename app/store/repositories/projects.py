@@ -1,0 +1,137 @@
+"""Projects, commits, cases and environments: found, or made on first sight."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ARRAY, TableValuedAlias, Text, cast, func, literal, select
+from sqlalchemy.dialects.postgresql import JSONB, insert
+from sqlalchemy.orm import Session
+
+from app.store.repositories.upsert import get_or_create
+from app.store.tables import BenchmarkCase, Commit, Environment, Project
+from workers.protocol import Params, params_key
+
+
+def project(session: Session, name: str) -> Project:
+    """Return the project `name`, made if it is new."""
+    return get_or_create(session, Project, {"name": name})[0]
+
+
+def find_project(session: Session, name: str) -> Project | None:
+    """Return the project `name`, or None."""
+    return session.scalars(select(Project).where(Project.name == name)).one_or_none()
+
+
+def names(session: Session, *, project_id: int | None = None) -> Sequence[str]:
+    """Return the names of all projects, or of the one given, in order."""
+    query = select(Project.name).order_by(Project.name)
+    return session.scalars(query if project_id is None else query.where(Project.id == project_id)).all()
+
+
+def commit(
+    session: Session,
+    project_id: int,
+    sha: str,
+    *,
+    subject: str = "",
+    author: str = "",
+    authored_at: datetime | None = None,
+    parent_sha: str | None = None,
+    branch: str | None = None,
+) -> Commit:
+    """Return the commit `sha` of the project; what a later caller knows about it fills what was empty."""
+    row, new = get_or_create(
+        session,
+        Commit,
+        {"project_id": project_id, "sha": sha.lower()},
+        subject=subject,
+        author=author,
+        authored_at=authored_at,
+        parent_sha=parent_sha,
+        branch=branch,
+    )
+    if not new:
+        row.subject = row.subject or subject
+        row.author = row.author or author
+        row.authored_at = row.authored_at or authored_at
+        row.parent_sha = row.parent_sha or parent_sha
+        row.branch = row.branch or branch
+    return row
+
+
+def cases(session: Session, project_id: int, wanted: list[tuple[str, Params]]) -> dict[str, BenchmarkCase]:
+    """Return the cases by `benchmark params_key`, made where they are new, all at once."""
+    keys = sorted({(benchmark, params_key(params)) for benchmark, params in wanted})
+    found = _existing_cases(session, project_id, keys)
+    missing = [key for key in keys if key not in found]
+    if missing:
+        _add_cases(session, project_id, missing)
+        found |= _existing_cases(session, project_id, missing)
+    return {f"{benchmark} {key}": row for (benchmark, key), row in found.items()}
+
+
+CaseKey = tuple[str, str]
+"""A benchmark and the canonical JSON of its parameters."""
+
+
+def _existing_cases(session: Session, project_id: int, keys: list[CaseKey]) -> dict[CaseKey, BenchmarkCase]:
+    wanted = _as_table(keys)
+    rows = session.scalars(
+        select(BenchmarkCase)
+        .join(
+            wanted,
+            (BenchmarkCase.benchmark == wanted.c.benchmark)
+            & (BenchmarkCase.params_key == wanted.c.params_key),
+        )
+        .where(BenchmarkCase.project_id == project_id)
+    )
+    return {(row.benchmark, row.params_key): row for row in rows}
+
+
+def _add_cases(session: Session, project_id: int, keys: list[CaseKey]) -> None:
+    """Insert the cases in the order of their keys, so that two posts of the same ones cannot deadlock."""
+    new = _as_table(keys)
+    columns = literal(project_id), new.c.benchmark, cast(new.c.params_key, JSONB), new.c.params_key
+    session.execute(
+        insert(BenchmarkCase)
+        .from_select(
+            ["project_id", "benchmark", "params", "params_key"],
+            select(*columns).order_by(new.c.benchmark, new.c.params_key),
+        )
+        .on_conflict_do_nothing()
+    )
+
+
+def _as_table(keys: list[CaseKey]) -> TableValuedAlias:
+    """Return the keys as a table: two bound arrays, however many there are."""
+    benchmarks = literal([benchmark for benchmark, _ in keys], ARRAY(Text))
+    params_keys = literal([key for _, key in keys], ARRAY(Text))
+    table = func.unnest(benchmarks, params_keys).table_valued("benchmark", "params_key", name="wanted")
+    return table.render_derived()
+
+
+def environment(
+    session: Session, machine_hash: str, machine: dict[str, Any], software: dict[str, Any]
+) -> Environment:
+    """Return the environment of this machine and software; equal ones are one row."""
+    text = json.dumps([machine_hash, machine.get("machine", machine), software], sort_keys=True, default=str)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    key = {"digest": digest}
+    return get_or_create(
+        session, Environment, key, machine_hash=machine_hash, machine=machine, software=software
+    )[0]
+
+
+def commits_like(session: Session, project_id: int, prefix: str) -> Sequence[Commit]:
+    """Return at most two commits of the project whose id begins with `prefix`, in lower case."""
+    return session.scalars(
+        select(Commit)
+        .where(Commit.project_id == project_id, Commit.sha.startswith(prefix, autoescape=True))
+        .order_by(Commit.sha)
+        .limit(2)
+    ).all()

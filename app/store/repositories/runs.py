@@ -1,0 +1,345 @@
+"""Runs: invocations as they arrive, their timings and estimates, and the verdict rows that they feed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Select, func, select, text
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session, aliased
+
+from app.store.tables import (
+    Attempt,
+    BenchmarkCase,
+    Commit,
+    Environment,
+    Estimate,
+    Invocation,
+    Job,
+    Project,
+    Run,
+    Timing,
+    Verdict,
+    Worker,
+)
+
+NOISE_RUNS = 20
+"""How many of its last runs say how noisy a case is."""
+
+
+@dataclass(frozen=True)
+class ArmValue:
+    """What one invocation says of one (case, metric): a value, or the status that stands in its place."""
+
+    case_id: int
+    pair_index: int
+    block: int
+    position: int
+    arm: str
+    status: str
+    reason: str
+    value: float | None
+    metric: str | None
+    void: bool
+    void_reason: str | None
+    invocation_id: int
+    k: int
+    timer_resolution_s: float
+
+
+def of_attempt(session: Session, attempt_id: int) -> Run | None:
+    """Return the attempt's run."""
+    return session.scalars(select(Run).where(Run.attempt_id == attempt_id)).one_or_none()
+
+
+def latest_of_job(session: Session, job_id: int) -> Run | None:
+    """Return the job's newest run: the one that counts."""
+    return session.scalars(
+        select(Run).where(Run.job_id == job_id).order_by(Run.id.desc()).limit(1)
+    ).one_or_none()
+
+
+def environment_of(session: Session, run: Run) -> Environment | None:
+    """Return the environment that the run ran in."""
+    return session.get(Environment, run.environment_id) if run.environment_id else None
+
+
+def attempt_of(session: Session, run: Run) -> tuple[Attempt, Worker]:
+    """Return the run's attempt and the worker that made it."""
+    row = session.execute(
+        select(Attempt, Worker)
+        .join(Worker, Worker.id == Attempt.worker_id)
+        .where(Attempt.id == run.attempt_id)
+    ).one()
+    return row[0], row[1]
+
+
+def add_invocation(session: Session, values: dict[str, Any]) -> Invocation | None:
+    """Store an invocation; None if its key is already there."""
+    statement = insert(Invocation).values(**values).on_conflict_do_nothing(index_elements=["key"])
+    return session.scalars(statement.returning(Invocation)).one_or_none()
+
+
+def invocation_by_key(session: Session, key: str) -> Invocation:
+    """Return the invocation of this key."""
+    return session.scalars(select(Invocation).where(Invocation.key == key)).one()
+
+
+def invocations(session: Session, run_id: int) -> Sequence[Invocation]:
+    """Return the run's invocations in the order in which they ran."""
+    return session.scalars(
+        select(Invocation).where(Invocation.run_id == run_id).order_by(Invocation.t_start_ns, Invocation.id)
+    ).all()
+
+
+def progress(session: Session, run_id: int) -> tuple[int, int]:
+    """Return how many pairs were begun and how many invocations are in."""
+    row = session.execute(
+        select(func.count(func.distinct(Invocation.pair_index)), func.count()).where(
+            Invocation.run_id == run_id
+        )
+    ).one()
+    return int(row[0]), int(row[1])
+
+
+def add_measurements(
+    session: Session, timings: list[dict[str, Any]], estimates: list[dict[str, Any]]
+) -> None:
+    """Store the raw timings and the estimates of one invocation."""
+    if timings:
+        session.execute(insert(Timing), timings)
+    if estimates:
+        session.execute(insert(Estimate), estimates)
+
+
+def verdict_rows(
+    session: Session, run_id: int, *, only_open: bool = False
+) -> Sequence[tuple[Verdict, BenchmarkCase]]:
+    """Return the run's verdict rows with their cases, in the order in which they were planned."""
+    query = select(Verdict, BenchmarkCase).join(BenchmarkCase, BenchmarkCase.id == Verdict.case_id)
+    query = query.where(Verdict.run_id == run_id)
+    if only_open:
+        query = query.where(Verdict.verdict.is_(None))
+    return [(row[0], row[1]) for row in session.execute(query.order_by(Verdict.id))]
+
+
+def pair_noise(session: Session, device_class: str, case_ids: Iterable[int]) -> dict[tuple[int, str], float]:
+    """Return the median pair standard deviation of each (case, metric) in its last published runs, in ln units."""
+    newest = (
+        select(
+            Verdict.case_id,
+            Verdict.metric,
+            Verdict.sigma_pair,
+            func.row_number()
+            .over(partition_by=(Verdict.case_id, Verdict.metric), order_by=Verdict.id.desc())
+            .label("age"),
+        )
+        .join(Run, Run.id == Verdict.run_id)
+        .join(Job, Job.id == Run.job_id)
+        .where(
+            Verdict.case_id.in_(list(case_ids)),
+            Verdict.sigma_pair.is_not(None),
+            Run.published_at.is_not(None),
+            Job.device_class == device_class,
+        )
+        .subquery()
+    )
+    rows = session.execute(
+        select(
+            newest.c.case_id,
+            newest.c.metric,
+            func.percentile_cont(0.5).within_group(newest.c.sigma_pair),
+        )
+        .where(newest.c.age <= NOISE_RUNS)
+        .group_by(newest.c.case_id, newest.c.metric)
+    ).all()
+    return {(case_id, metric): float(sigma) for case_id, metric, sigma in rows}
+
+
+def cases_of(session: Session, run_id: int) -> Sequence[BenchmarkCase]:
+    """Return the cases of the run's plan."""
+    of_run = select(Verdict.case_id).where(Verdict.run_id == run_id)
+    return session.scalars(select(BenchmarkCase).where(BenchmarkCase.id.in_(of_run))).all()
+
+
+def units_of(session: Session, run_id: int) -> dict[tuple[int, str], str]:
+    """Return the unit of each (case, metric) of the run's plan."""
+    rows = session.execute(
+        select(Verdict.case_id, Verdict.metric, Verdict.unit).where(Verdict.run_id == run_id)
+    ).all()
+    return {(case_id, metric): unit for case_id, metric, unit in rows}
+
+
+def states_of(session: Session, run_id: int) -> Sequence[tuple[int, str | None, bool]]:
+    """Return (case, verdict, gating) of each row of the run's plan, in order: all that progress needs."""
+    rows = session.execute(
+        select(Verdict.case_id, Verdict.verdict, Verdict.gating)
+        .where(Verdict.run_id == run_id)
+        .order_by(Verdict.id)
+    ).all()
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
+def arm_values(session: Session, run_id: int, case_ids: Iterable[int] | None = None) -> Sequence[ArmValue]:
+    """Return every (invocation, case, metric) of the run in time order; a failed case has one row without metric."""
+    query = (
+        select(
+            Timing.case_id,
+            Invocation.pair_index,
+            Invocation.block,
+            Invocation.position,
+            Invocation.arm,
+            Timing.status,
+            Timing.reason,
+            Estimate.value,
+            Estimate.metric,
+            Invocation.void,
+            Invocation.void_reason,
+            Invocation.id.label("invocation_id"),
+            Timing.k,
+            Invocation.detail["timer_resolution_s"].as_float().label("timer_resolution_s"),
+        )
+        .join(Invocation, Invocation.id == Timing.invocation_id)
+        .outerjoin(
+            Estimate, (Estimate.invocation_id == Timing.invocation_id) & (Estimate.case_id == Timing.case_id)
+        )
+        .where(Invocation.run_id == run_id)
+        .order_by(Invocation.t_start_ns, Invocation.id)
+    )
+    if case_ids is not None:
+        query = query.where(Timing.case_id.in_(list(case_ids)))
+    return [ArmValue(**row._mapping) for row in session.execute(query)]
+
+
+def last_failure(session: Session, run_id: int, case_id: int, arm: str) -> Timing | None:
+    """Return what the arm's last failing invocation of the case said, if it failed."""
+    return session.scalars(
+        select(Timing)
+        .join(Invocation, Invocation.id == Timing.invocation_id)
+        .where(
+            Invocation.run_id == run_id,
+            Invocation.arm == arm,
+            Timing.case_id == case_id,
+            Timing.status != "ok",
+        )
+        .order_by(Invocation.t_start_ns.desc())
+        .limit(1)
+    ).one_or_none()
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """A run with everything that names it; `base` is None where only one commit was measured."""
+
+    run: Run
+    job: Job
+    attempt: Attempt
+    worker: Worker
+    project: Project
+    base: Commit | None
+    head: Commit
+
+
+def recent(
+    session: Session, limit: int, *, before: int | None = None, project_id: int | None = None
+) -> Sequence[RunContext]:
+    """Return the newest runs, or those next older than the run `before`."""
+    query = _with_context().order_by(Run.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(Run.id < before)
+    if project_id is not None:
+        query = query.where(Run.project_id == project_id)
+    return [RunContext(*row) for row in session.execute(query)]
+
+
+def with_context(session: Session, run_id: int) -> RunContext | None:
+    """Return the run with what names it, or None."""
+    row = session.execute(_with_context().where(Run.id == run_id)).one_or_none()
+    return RunContext(*row) if row else None
+
+
+def _with_context() -> Select[*tuple[Any, ...]]:
+    base, head = aliased(Commit), aliased(Commit)
+    return (
+        select(Run, Job, Attempt, Worker, Project, base, head)
+        .join(Job, Job.id == Run.job_id)
+        .join(Attempt, Attempt.id == Run.attempt_id)
+        .join(Worker, Worker.id == Attempt.worker_id)
+        .join(Project, Project.id == Run.project_id)
+        .outerjoin(base, base.id == Job.base_commit_id)
+        .join(head, head.id == Job.head_commit_id)
+    )
+
+
+def invocation_counts(session: Session, run_ids: Collection[int]) -> dict[int, tuple[int, int]]:
+    """Return how many invocations each run has and how many are void; a run without any is left out."""
+    rows = session.execute(
+        select(Invocation.run_id, func.count(), func.count().filter(Invocation.void))
+        .where(Invocation.run_id.in_(run_ids))
+        .group_by(Invocation.run_id)
+    )
+    return {run_id: (int(count), int(void)) for run_id, count, void in rows}
+
+
+def invocation_tally(session: Session, run_id: int) -> Sequence[tuple[str, str, bool, int]]:
+    """Return how many invocations of the run there are by (arm, status, void)."""
+    rows = session.execute(
+        select(Invocation.arm, Invocation.status, Invocation.void, func.count())
+        .where(Invocation.run_id == run_id)
+        .group_by(Invocation.arm, Invocation.status, Invocation.void)
+        .order_by(Invocation.arm, Invocation.status, Invocation.void)
+    )
+    return [(row[0], row[1], row[2], int(row[3])) for row in rows]
+
+
+@dataclass(frozen=True)
+class TimingStrip:
+    """One invocation's batches of one case: some of them in time order [ns for a batch of `k` iterations].
+
+    `n_batches` counts all that were stored; `ns` are evenly spaced ones among them.
+    """
+
+    case_id: int
+    invocation_id: int
+    status: str
+    k: int
+    clock: str
+    n_batches: int
+    ns: list[int]
+
+
+def timing_strips(
+    session: Session, run_id: int, case_ids: Collection[int], *, points: int
+) -> Sequence[TimingStrip]:
+    """Return the cases' raw timings in time order, at most about `points` of each invocation.
+
+    Thinned in the database, because one invocation may have a million. They are the device's own times where
+    it has a clock, else the host's.
+    """
+    return [
+        TimingStrip(*row)
+        for row in session.execute(
+            _TIMING_STRIPS, {"run_id": run_id, "case_ids": list(case_ids), "points": points}
+        )
+    ]
+
+
+_TIMING_STRIPS = text(
+    """
+    with measured as materialized (
+        -- materialised, so that the array's length is taken once and not again for each of its elements
+        select timing.case_id, timing.invocation_id, timing.status, timing.k, timing.clock, invocation.t_start_ns,
+               case when cardinality(device_ns) > 0 then device_ns else host_ns end as ns,
+               cardinality(case when cardinality(device_ns) > 0 then device_ns else host_ns end) as n
+        from timing join invocation on invocation.id = timing.invocation_id
+        where invocation.run_id = :run_id and timing.case_id = any(:case_ids)
+    )
+    select case_id, invocation_id, status, k, clock, n,
+           array(select x from unnest(ns) with ordinality as batch(x, i)
+                 where (i - 1) % greatest(1, (n + :points - 1) / :points) = 0 order by i)
+    from measured
+    order by t_start_ns, invocation_id
+    """
+)

@@ -1,0 +1,39 @@
+"""The tables, one module per group of nouns; importing this package maps them all."""
+
+from app.store.tables.base import Table
+from app.store.tables.fleet import Device, Environment, Worker
+from app.store.tables.judged import Check, Report, Verdict
+from app.store.tables.measured import Estimate, Invocation, Result, Run, Sample, Series, Timing, Upload
+from app.store.tables.projects import BenchmarkCase, Commit, Project
+from app.store.tables.service import AuditLog, BrowserSession, Outbox, Token
+from app.store.tables.work import Attempt, Job, LeaseDevice, Request, RequestJob
+
+__all__ = [
+    "Attempt",
+    "AuditLog",
+    "BenchmarkCase",
+    "BrowserSession",
+    "Check",
+    "Commit",
+    "Device",
+    "Environment",
+    "Estimate",
+    "Invocation",
+    "Job",
+    "LeaseDevice",
+    "Outbox",
+    "Project",
+    "Report",
+    "Request",
+    "RequestJob",
+    "Result",
+    "Run",
+    "Sample",
+    "Series",
+    "Table",
+    "Timing",
+    "Token",
+    "Upload",
+    "Verdict",
+    "Worker",
+]

@@ -1,0 +1,42 @@
+"""The declarative base: named constraints, and the column types that the tables share."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from sqlalchemy import BigInteger, DateTime, Identity, MetaData, Text, func
+from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, JSONB
+from sqlalchemy.orm import DeclarativeBase, mapped_column
+
+NAMING = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+
+class Table(DeclarativeBase):
+    """Base of every table. Relationships are not mapped: queries say what they join."""
+
+    metadata = MetaData(naming_convention=NAMING)
+    type_annotation_map = {  # noqa: RUF012  # SQLAlchemy reads it from the class
+        str: Text,
+        int: BigInteger,
+        float: DOUBLE_PRECISION,
+        datetime: DateTime(timezone=True),
+        dict[str, Any]: JSONB,
+        list[Any]: JSONB,
+        list[str]: ARRAY(Text),
+        list[int]: ARRAY(BigInteger),
+        list[float]: ARRAY(DOUBLE_PRECISION),
+    }
+
+
+Id = Annotated[int, mapped_column(BigInteger, Identity(), primary_key=True)]
+"""A surrogate key, assigned by the database."""
+
+Now = Annotated[datetime, mapped_column(server_default=func.clock_timestamp())]
+"""The database's time at insertion."""

@@ -1,0 +1,167 @@
+"""What was measured: runs, their invocations with raw timings, and the series that published results extend.
+
+Invocations, timings and estimates arrive provisionally while a run is going on; the finish of its lease publishes
+them as results and samples in the transaction that ends the job. A narrow `result` row is what trends read; its
+`sample` keeps every value, in order, apart.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, Index, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.store.tables.base import Id, Now, Table
+
+
+class Run(Table):
+    """A job as executed: one attempt's devices, environment and arms."""
+
+    __tablename__ = "run"
+
+    id: Mapped[Id]
+    project_id: Mapped[int] = mapped_column(ForeignKey("project.id"))
+    job_id: Mapped[int] = mapped_column(ForeignKey("job.id"), index=True)
+    attempt_id: Mapped[int] = mapped_column(ForeignKey("attempt.id"), unique=True)
+    environment_id: Mapped[int | None] = mapped_column(ForeignKey("environment.id"))
+    order_seed: Mapped[int | None]
+    arms: Mapped[dict[str, Any] | None]
+    """How preparing each arm went: status, reason, log tail, software."""
+    n_gating: Mapped[int | None]
+    """M: gating (case, metric) pairs, fixed before pair 1."""
+    device_s: Mapped[float] = mapped_column(server_default="0")
+    prepared_at: Mapped[datetime | None]
+    published_at: Mapped[datetime | None]
+    created_at: Mapped[Now]
+
+
+class Invocation(Table):
+    """One fresh process of one arm. `key` = run/pair/arm/attempt makes posting it twice one row."""
+
+    __tablename__ = "invocation"
+    __table_args__ = (Index("ix_invocation_run_id", "run_id", "pair_index"),)
+
+    id: Mapped[Id]
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id"))
+    key: Mapped[str] = mapped_column(unique=True)
+    body_digest: Mapped[str]
+    arm: Mapped[str]
+    block: Mapped[int]
+    pair_index: Mapped[int]
+    position: Mapped[int]
+    block_complete: Mapped[bool]
+    status: Mapped[str]
+    reason: Mapped[str] = mapped_column(server_default="")
+    log_tail: Mapped[str] = mapped_column(server_default="")
+    void: Mapped[bool] = mapped_column(server_default=text("false"))
+    void_reason: Mapped[str | None]
+    flags: Mapped[list[str]]
+    device_s: Mapped[float]
+    started_at: Mapped[datetime]
+    t_start_ns: Mapped[int]
+    duration_ns: Mapped[int]
+    exit_code: Mapped[int | None]
+    detail: Mapped[dict[str, Any]]
+    """The remaining fields of the document: seeds, padding, start-up, telemetry, versions."""
+    received_at: Mapped[Now]
+
+
+class Timing(Table):
+    """What one invocation says of one case: status, and every batch in time order [ns]."""
+
+    __tablename__ = "timing"
+
+    invocation_id: Mapped[int] = mapped_column(ForeignKey("invocation.id"), primary_key=True)
+    case_id: Mapped[int] = mapped_column(ForeignKey("benchmark_case.id"), primary_key=True)
+    status: Mapped[str]
+    reason: Mapped[str] = mapped_column(server_default="")
+    log_tail: Mapped[str] = mapped_column(server_default="")
+    k: Mapped[int]
+    clock: Mapped[str]
+    n_warmup: Mapped[int]
+    warmup_converged: Mapped[bool]
+    first_call_s: Mapped[float | None]
+    host_ns: Mapped[list[int]]
+    device_ns: Mapped[list[int]]
+    spike: Mapped[list[int]]
+    thinned: Mapped[int]
+    flags: Mapped[list[str]]
+
+
+class Estimate(Table):
+    """One number: a metric of a case as one invocation estimated it, in the metric's unit."""
+
+    __tablename__ = "estimate"
+
+    invocation_id: Mapped[int] = mapped_column(ForeignKey("invocation.id"), primary_key=True)
+    case_id: Mapped[int] = mapped_column(ForeignKey("benchmark_case.id"), primary_key=True)
+    metric: Mapped[str] = mapped_column(primary_key=True)
+    value: Mapped[float]
+
+
+class Series(Table):
+    """One metric of one case on one device class over commits. A changed benchmark file begins a new version."""
+
+    __tablename__ = "series"
+    __table_args__ = (UniqueConstraint("case_id", "metric", "device_class", "version"),)
+
+    id: Mapped[Id]
+    project_id: Mapped[int] = mapped_column(ForeignKey("project.id"), index=True)
+    case_id: Mapped[int] = mapped_column(ForeignKey("benchmark_case.id"))
+    metric: Mapped[str]
+    unit: Mapped[str]
+    better: Mapped[str]
+    device_class: Mapped[str]
+    version: Mapped[str] = mapped_column(server_default="")
+    created_at: Mapped[Now]
+
+
+class Result(Table):
+    """One point of a series: the median of one arm's estimates in one run, or of values posted from elsewhere."""
+
+    __tablename__ = "result"
+    __table_args__ = (Index("ix_result_series_id_commit_id", "series_id", "commit_id"),)
+
+    id: Mapped[Id]
+    series_id: Mapped[int] = mapped_column(ForeignKey("series.id"))
+    commit_id: Mapped[int] = mapped_column(ForeignKey("commit.id"))
+    run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id"), index=True)
+    upload_id: Mapped[int | None] = mapped_column(ForeignKey("upload.id"), index=True)
+    arm: Mapped[str]
+    value: Mapped[float]
+    low: Mapped[float]
+    high: Mapped[float]
+    n: Mapped[int]
+    flags: Mapped[list[str]]
+    measured_at: Mapped[datetime]
+    created_at: Mapped[Now]
+
+
+class Sample(Table):
+    """The repeated values of one metric of one case in one run, whole and in order."""
+
+    __tablename__ = "sample"
+
+    result_id: Mapped[int] = mapped_column(ForeignKey("result.id"), primary_key=True)
+    values: Mapped[list[float]]
+    void: Mapped[list[int]]
+    """Indices of values that belong to void pairs; kept, not counted."""
+
+
+class Upload(Table):
+    """A document of results from elsewhere; its key makes posting it twice one upload."""
+
+    __tablename__ = "upload"
+    __table_args__ = (UniqueConstraint("project_id", "key"),)
+
+    id: Mapped[Id]
+    project_id: Mapped[int] = mapped_column(ForeignKey("project.id"))
+    key: Mapped[str]
+    body_digest: Mapped[str]
+    environment_id: Mapped[int | None] = mapped_column(ForeignKey("environment.id"))
+    commit_id: Mapped[int] = mapped_column(ForeignKey("commit.id"))
+    answer: Mapped[dict[str, Any]]
+    posted_by: Mapped[str]
+    created_at: Mapped[Now]

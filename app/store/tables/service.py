@@ -1,0 +1,70 @@
+"""What the service keeps for itself: who may come in, what must still be sent, what was done by whom."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, Index, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.store.tables.base import Id, Now, Table
+
+
+class Token(Table):
+    """An API token: its public id and the SHA-256 of its secret; the secret itself is shown once."""
+
+    __tablename__ = "token"
+
+    id: Mapped[Id]
+    public_id: Mapped[str] = mapped_column(unique=True)
+    secret_sha256: Mapped[str]
+    name: Mapped[str]
+    scopes: Mapped[list[str]]
+    project_id: Mapped[int | None] = mapped_column(ForeignKey("project.id"))
+    expires_at: Mapped[datetime | None]
+    last_used_at: Mapped[datetime | None]
+    revoked_at: Mapped[datetime | None]
+    created_at: Mapped[Now]
+
+
+class BrowserSession(Table):
+    """A signed-in browser: the SHA-256 of its cookie and the token it signed in with."""
+
+    __tablename__ = "browser_session"
+
+    cookie_sha256: Mapped[str] = mapped_column(primary_key=True)
+    token_id: Mapped[int] = mapped_column(ForeignKey("token.id"))
+    expires_at: Mapped[datetime]
+    created_at: Mapped[Now]
+
+
+class Outbox(Table):
+    """What must happen outside the database, written in the transaction that decided it."""
+
+    __tablename__ = "outbox"
+    __table_args__ = (Index("ix_outbox_unsent", "available_at", postgresql_where=text("sent_at is null")),)
+
+    id: Mapped[Id]
+    topic: Mapped[str]
+    key: Mapped[str] = mapped_column(unique=True)
+    payload: Mapped[dict[str, Any]]
+    created_at: Mapped[Now]
+    available_at: Mapped[Now]
+    attempts: Mapped[int] = mapped_column(server_default="0")
+    sent_at: Mapped[datetime | None]
+    error: Mapped[str | None]
+
+
+class AuditLog(Table):
+    """Who did what to which object. Append-only."""
+
+    __tablename__ = "audit_log"
+
+    id: Mapped[Id]
+    actor: Mapped[str]
+    action: Mapped[str]
+    object: Mapped[str]
+    detail: Mapped[dict[str, Any]]
+    address: Mapped[str] = mapped_column(server_default="")
+    created_at: Mapped[Now]

@@ -1,0 +1,19 @@
+"""The pages for people: rendered by the server, one module per noun, one service call per route.
+
+No build step, no network, and nothing that needs a script. `router` has the pages, `mount_static` serves what
+they are made of, and `add_error_pages` shows browsers every error as a page.
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from app.web import checks, fleet, health, runs, sign_in
+from app.web.errors import add_error_pages
+from app.web.static import mount_static
+
+__all__ = ["add_error_pages", "mount_static", "router"]
+
+router = APIRouter(include_in_schema=False)
+for _pages in (checks, runs, fleet, health, sign_in):
+    router.include_router(_pages.router)

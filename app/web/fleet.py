@@ -1,0 +1,21 @@
+"""The page of workers and devices."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from app.api.deps import ServiceDep, SessionDep
+from app.services.list_workers import list_workers
+from app.web.deps import BoundProject
+from app.web.render import page
+
+router = APIRouter()
+
+
+@router.get("/workers")
+def show_workers(
+    request: Request, service: ServiceDep, session: SessionDep, project_id: BoundProject
+) -> Response:
+    """Show every worker with its devices and what they are doing."""
+    workers = list_workers(session, live_for=service.settings.worker_live_for, project_id=project_id)
+    return page(request, "workers.html", workers=workers, address=service.settings.address)

@@ -1,0 +1,80 @@
+"""Fill a page's template. What a person or a machine named is text: escaped, on one line, of bounded length.
+
+The templates are `dashboards/templates`; what a page shares with the report (verdict, rows, environment,
+pictures) comes from the report's own templates, so that both are one piece.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+from fastapi import Request
+from jinja2 import ChoiceLoader, Environment, PackageLoader
+from starlette.responses import HTMLResponse, Response
+
+from app.reports import quantities, text
+from app.reports.html import report_environment
+from app.reports.words import CONCLUSIONS, count, explain_flag
+from app.web import times, words
+from app.web.guard import secure
+from app.web.sentences import check_sentence, health_sentence, reason_sentence
+from app.web.static import static_url
+from app.web.timing_picture import timing_picture
+
+NAVIGATION = (("/", "Checks"), ("/runs", "Runs"), ("/workers", "Workers"), ("/health", "Health"))
+
+
+def page(request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
+    """Return the filled template as a page with its headers.
+
+    Args:
+        request: what is answered.
+        template: a file of `dashboards/templates`.
+        status: the HTTP status.
+        values: what the template shows, besides `now`, `viewer`, `path` and the navigation.
+    """
+    html = (
+        _environment()
+        .get_template(template)
+        .render(
+            now=datetime.now(UTC),
+            path=request.url.path,
+            viewer=getattr(request.state, "viewer", None),
+            navigation=NAVIGATION,
+            **values,
+        )
+    )
+    return secure(HTMLResponse(html, status), request)
+
+
+@cache
+def _environment() -> Environment:
+    shared = report_environment()
+    environment = shared.overlay(
+        loader=ChoiceLoader([PackageLoader("dashboards"), PackageLoader("app.reports")])
+    )
+    environment.globals = dict(shared.globals)
+    environment.filters = dict(shared.filters)
+    environment.filters.update(
+        ago=times.ago,
+        exact=times.exact,
+        duration=quantities.duration,
+        name=text.name,
+        line=text.plain,
+        tail=text.tail,
+        explain_flag=explain_flag,
+        check_sentence=check_sentence,
+        health_sentence=health_sentence,
+        reason_sentence=reason_sentence,
+        timing_picture=timing_picture,
+    )
+    environment.globals.update(
+        static=static_url,
+        count=count,
+        seconds_between=times.seconds_between,
+        words=words,
+        CONCLUSIONS=CONCLUSIONS,
+    )
+    return environment

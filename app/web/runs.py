@@ -1,0 +1,42 @@
+"""Pages of runs: the list, and one run with its invocations and raw timings."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from app.api.deps import SessionDep
+from app.services.list_runs import list_runs
+from app.services.read_run import read_run
+from app.web.deps import Before, BoundProject, Id, Live
+from app.web.render import page
+
+router = APIRouter(prefix="/runs")
+
+REFRESH_S = 5
+
+
+@router.get("")
+def show_runs(
+    request: Request, session: SessionDep, project_id: BoundProject, before: Before = None, live: Live = True
+) -> Response:
+    """Show the newest runs."""
+    found = list_runs(session, project_id=project_id, before=before)
+    every = REFRESH_S if found.is_moving and live and before is None else None
+    return page(request, "runs.html", found=found, before=before, refresh_s=every)
+
+
+@router.get("/{run_id}")
+def show_run(
+    request: Request,
+    session: SessionDep,
+    project_id: BoundProject,
+    run_id: Id,
+    cases: Annotated[int, Query(ge=1, le=10_000)] = 1,
+    live: Live = True,
+) -> Response:
+    """Show one run; `cases` is the page of its raw timings."""
+    run = read_run(session, run_id, project_id=project_id, page=cases)
+    every = REFRESH_S if run.line.outcome is None and live and cases == 1 else None
+    return page(request, "run.html", run=run, refresh_s=every)

@@ -1,0 +1,46 @@
+"""Whole things in one sentence: a check for the list, the service for the head of its health page."""
+
+from __future__ import annotations
+
+from app.reports.text import plain
+from app.reports.words import CONCLUSIONS, count, explain, listing
+from app.services.list_checks import CheckLine, CheckProgress
+from app.services.read_health import HealthReport, Level
+
+
+def check_sentence(check: CheckLine) -> str:
+    """Return what the check says; the conclusion's own word is left out, because the badge beside has it."""
+    if check.progress:
+        return _progress(check.progress)
+    sentence = plain(check.title or "").removeprefix(f"{CONCLUSIONS[check.conclusion].name}: ")
+    return sentence[:1].upper() + sentence[1:] or f"Check {check.id}"
+
+
+def reason_sentence(reason: str | None, message: str | None = None) -> str:
+    """Return why something ended as it did: a code in plain words, then what was said about it."""
+    told = explain(reason)
+    words = told.replace("_", " ") if told.isidentifier() else told
+    parts = [part for part in (words, message if message != reason else None) if part]
+    sentence = plain(": ".join(parts))
+    return sentence[:1].upper() + sentence[1:]
+
+
+def health_sentence(report: HealthReport) -> str:
+    """Return how the service is, naming the parts that are worst."""
+    worst = [part.name for part in report.parts if part.level is report.worst]
+    if report.worst is Level.GOOD:
+        return "Everything works"
+    if report.worst is Level.WARNING:
+        return f"{listing(worst)} {'needs' if len(worst) == 1 else 'need'} attention"
+    return f"{listing(worst)} {'does' if len(worst) == 1 else 'do'} not work"
+
+
+def _progress(progress: CheckProgress) -> str:
+    if progress.gating:
+        settled = f"{progress.settled} of {count(progress.gating, 'result')} settled"
+        return f"Measuring: {settled}, {count(progress.pairs, 'pair')} so far"
+    if progress.is_measuring:
+        return "Preparing base and head"
+    if progress.waiting_for:
+        return f"Waiting for a worker with {plain(listing(list(progress.waiting_for)))}"
+    return "About to be concluded"

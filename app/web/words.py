@@ -1,0 +1,69 @@
+"""How states of runs, devices and parts are shown: marked and named as verdicts are, with the same icons."""
+
+from __future__ import annotations
+
+from app.domain.jobs import JobState, Outcome
+from app.reports.words import Word
+from app.services.read_health import Level
+
+RUNNING = Word("…", "running", "running", "it is going on")
+
+OUTCOMES: dict[Outcome | None, Word] = {
+    None: RUNNING,
+    Outcome.OK: Word("✓", "measured", "steady", "the run came to its end"),
+    Outcome.BENCH_FAILED: Word("⊗", "benchmark failed", "fails", "the benchmark ended badly on either arm"),
+    Outcome.INFRA_FAILED: Word("⊘", "worker fault", "unmeasured", "the worker or its machine failed"),
+    Outcome.CONTAMINATED: Word("?", "disturbed", "open", "too much else went on on the machine"),
+    Outcome.TIMED_OUT: Word("?", "timed out", "open", "it took longer than allowed"),
+    Outcome.LOST: Word(
+        "⊘", "worker lost", "unmeasured", "the worker was not heard of before its lease ran out"
+    ),
+    Outcome.CANCELLED: Word("−", "cancelled", "listed", "it was called off"),
+}
+
+JOBS: dict[str, Word] = {
+    JobState.QUEUED: Word("…", "queued", "running", "it waits for a device"),
+    JobState.LEASED: Word("…", "leased", "running", "a worker has taken it"),
+    JobState.RUNNING: RUNNING,
+    JobState.SUCCEEDED: Word("✓", "succeeded", "steady", "it was measured"),
+    JobState.FAILED: Word("⊗", "failed", "fails", "it ended without results"),
+    JobState.CANCELLED: Word("−", "cancelled", "listed", "it was called off"),
+    JobState.SUPERSEDED: Word("−", "superseded", "listed", "a newer commit took its place"),
+    JobState.EXPIRED: Word("∅", "expired", "unmeasured", "it waited too long for a device"),
+    JobState.NO_CAPACITY: Word("∅", "no capacity", "unmeasured", "no worker has such a device"),
+}
+
+ARM_STATUSES: dict[str, Word] = {
+    "ok": Word("✓", "ready", "steady", "checked out, set up and listed"),
+    "checkout_failed": Word("⊗", "not checked out", "fails", "the commit could not be checked out"),
+    "build_failed": Word("⊗", "not set up", "fails", "the set-up commands failed"),
+    "list_failed": Word("⊗", "not listed", "fails", "the benchmark files could not be loaded"),
+}
+
+INVOCATIONS: dict[str, Word] = {
+    "ok": Word("✓", "ok", "steady", "it came to its end"),
+    "failed": Word("⊗", "failed", "fails", "it ended badly"),
+    "timeout": Word("⊗", "timed out", "fails", "it took longer than allowed"),
+    "oom": Word("⊗", "out of memory", "fails", "it needed more memory than there was"),
+    "missing": Word("∅", "missing", "unmeasured", "it reported nothing"),
+}
+
+VOID = Word("∅", "void", "unmeasured", "kept, but not counted")
+
+DEVICES: dict[str, Word] = {
+    "good": Word("✓", "good", "steady", "it takes jobs"),
+    "suspect": Word("?", "suspect", "open", "something was odd; it takes no jobs until it is calibrated"),
+    "quarantined": Word("⊗", "quarantined", "fails", "it takes no jobs until it passes a calibration"),
+    "draining": Word("−", "draining", "listed", "it takes no new jobs"),
+    "maintenance": Word("−", "maintenance", "listed", "somebody is working on it"),
+    "retired": Word("−", "retired", "listed", "it is not used any more"),
+}
+
+LIVE = Word("✓", "live", "steady", "it was heard of lately")
+OFFLINE = Word("⊘", "offline", "unmeasured", "it was not heard of for a while")
+
+LEVELS: dict[Level, Word] = {
+    Level.GOOD: Word("✓", "ok", "steady", "as it should be"),
+    Level.WARNING: Word("?", "attention", "open", "something waits for somebody"),
+    Level.FAULT: Word("⊗", "fault", "fails", "this does not work"),
+}

@@ -1,0 +1,24 @@
+"""`make bench`: all figures, or those named: `python -m benchmarks startup claims`. None of them fails a build."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+FIGURES = ("harness_overhead", "judge", "ingest", "startup", "claims", "footprint")
+"""Modules with a `figures()` that yields `Figure`s; `self_check` takes an hour and is run by its name alone."""
+
+
+def main(names: list[str]) -> None:
+    """Print the figures of each module."""
+    unknown = [name for name in names if name not in FIGURES]
+    if unknown:
+        sys.exit(f"no figures named {unknown[0]!r}; there are: {', '.join(FIGURES)}")
+    for name in names or FIGURES:
+        print(f"# {name}", flush=True)
+        for figure in importlib.import_module(f"benchmarks.{name}").figures():
+            print(figure.line(), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,73 @@
+"""What service and agent take from the machine while a benchmark runs: their share of one core."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+
+import httpx
+
+from benchmarks.figure import Figure
+from benchmarks.stack import RATCHET, command_of, cpu_s, data_folder, descendants, make_repository, running
+
+WINDOW_S = 20.0
+SETTINGS = """
+[project]
+name = "bench/footprint"
+
+[[suite]]
+name = "s"
+benchmarks = "bench_*.py"
+
+[gate]
+device_minutes = 5
+"""
+BENCHMARK = """
+import time
+
+def run(ctx):
+    time.sleep(0.9)
+"""
+"""Each invocation takes its two seconds a case, as in a check of the default length."""
+
+
+def figures() -> Iterator[Figure]:
+    """Yield the share over a window in the middle of a check."""
+    with data_folder() as folder:
+        repository = make_repository(
+            folder / "repository",
+            {"ratchet.toml": SETTINGS, "bench_sleep.py": BENCHMARK},
+            {"bench_sleep.py": BENCHMARK + "\n"},
+        )
+        with running(folder / "data") as (url, token, pid):
+            command = [*RATCHET, "check", "--repo", str(repository), "--base", "HEAD~1", "--head", "HEAD"]
+            env = {"RATCHET_URL": url, "RATCHET_TOKEN": token, "PATH": "/usr/bin:/bin"}
+            check = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            _wait_until_measuring(url)
+            share = _share(pid)
+            check.terminate()
+            check.wait()
+    yield Figure("agent and service while a benchmark runs, of one core", 100 * share, 2, "%")
+
+
+def _share(pid: int) -> float:
+    """Return the processor time of everything under `pid` but the measured processes, over the window."""
+    before = cpu_s(_ours(pid))
+    time.sleep(WINDOW_S)
+    after = cpu_s(_ours(pid))
+    return sum(after[p] - before.get(p, 0.0) for p in after) / WINDOW_S
+
+
+def _ours(pid: int) -> list[int]:
+    return [p for p in descendants(pid) if "harness.py" not in command_of(p)]
+
+
+def _wait_until_measuring(url: str) -> None:
+    phase = ""
+    while phase != "measuring":
+        time.sleep(0.2)
+        checks = httpx.get(f"{url}/api/v1/checks").json()["checks"]
+        if checks:
+            progress = httpx.get(f"{url}/api/v1/checks/{checks[0]['check']}/progress").json()
+            phase = progress["jobs"][0]["phase"]

@@ -1,0 +1,1 @@
+"""Alembic migrations; one head, and a landed one is never edited."""

@@ -1,0 +1,110 @@
+"""One PostgreSQL server for the whole test run, one migrated database for each test process, rolled-back sessions."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import Engine, text
+from sqlalchemy.orm import Session
+
+from app.config import ServiceSettings
+from app.embedded import EmbeddedPostgres
+from app.main import create_app
+from app.services.access import Scope, issue_token
+from app.store.migrate import migrate
+from app.store.session import make_engine
+from app.store.tables import Table
+from app.wiring import Service
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[EmbeddedPostgres]:
+    """A throw-away server of this test process."""
+    folder = Path(tempfile.mkdtemp(prefix="ratchet-test-", dir="/tmp"))
+    folder.chmod(0o755)
+    try:
+        with EmbeddedPostgres(folder / "postgres", fast_and_unsafe=True) as server:
+            yield server
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def database_url(postgres: EmbeddedPostgres) -> str:
+    """A fresh database with this release's schema."""
+    url = postgres.url()
+    engine = make_engine(url)
+    migrate(engine)
+    engine.dispose()
+    return url
+
+
+@pytest.fixture
+def settings(database_url: str, tmp_path: Path) -> ServiceSettings:
+    """Settings of a service whose broker is away, so that nothing can lean on it."""
+    return ServiceSettings(
+        database_url=database_url,
+        redis_url=f"redis+socket://{tmp_path}/nobody-listens.sock",
+        data_dir=tmp_path / "data",
+        host="testserver",
+        port=80,
+        public_url="http://testserver",
+    )
+
+
+@pytest.fixture
+def service(settings: ServiceSettings) -> Iterator[Service]:
+    """A service on an empty database; whatever a test commits is wiped afterwards."""
+    its_service = Service(settings)
+    yield its_service
+    names = ", ".join(f'"{table.name}"' for table in Table.metadata.sorted_tables)
+    with its_service.database.engine.begin() as connection:
+        connection.execute(text(f"truncate {names} restart identity cascade"))
+    its_service.close()
+
+
+@pytest.fixture(scope="session")
+def engine(database_url: str) -> Iterator[Engine]:
+    """Connections for sessions that leave nothing behind."""
+    its_engine = make_engine(database_url)
+    yield its_engine
+    its_engine.dispose()
+
+
+@pytest.fixture
+def session(engine: Engine) -> Iterator[Session]:
+    """A session that is rolled back at the end."""
+    with Session(engine, expire_on_commit=False) as its_session:
+        yield its_session
+        its_session.rollback()
+
+
+@pytest.fixture
+def client(service: Service) -> Iterator[TestClient]:
+    """The application as a client sees it."""
+    with TestClient(create_app(service)) as its_client:
+        yield its_client
+
+
+def _token(service: Service, name: str, *scopes: Scope) -> str:
+    with service.database.session() as its_session:
+        return issue_token(its_session, name, list(scopes))
+
+
+@pytest.fixture
+def admin_token(service: Service) -> str:
+    """A token that may do everything but work."""
+    return _token(service, "admin", Scope.ADMIN)
+
+
+@pytest.fixture
+def worker_token(service: Service) -> str:
+    """An agent's token."""
+    return _token(service, "worker", Scope.WORKER)

@@ -1,0 +1,70 @@
+import json
+
+import pytest
+
+from app.domain.verdicts import Conclusion
+from app.reports.check_json import check_document
+from tests.factories import results
+
+TOP = ["check", "conclusion", "status", "base", "head", "suites", "report"]
+SUITE = ["name", "device_class", "environment", "cases"]
+CASE = [
+    "benchmark", "params", "metric", "unit", "better", "gating", "verdict", "change", "worse", "ci_low", "ci_high",
+    "ci_level", "n_pairs", "n_void", "could_hide", "grade", "flags",
+]  # fmt: skip
+MORE_TOP = ["project", "state", "title", "reason", "alpha", "minimum_effect", "tolerance", "reproduce"]
+MORE_SUITE = ["state", "reason", "worker", "software_changes", "device_s", "log_tail"]
+MORE_CASE = ["exploratory", "kind", "reason", "base_median", "head_median", "attribution", "log_tail"]
+
+
+def test_document_has_the_keys_of_the_contract_first_and_no_others_than_named_here() -> None:
+    document = check_document(results.regressed(), "report.html")
+    job = document["suites"][0]
+    assert list(document) == TOP + MORE_TOP
+    assert list(job) == SUITE + MORE_SUITE
+    assert {tuple(case) for case in job["cases"]} == {tuple(CASE + MORE_CASE)}
+
+
+def test_document_of_a_regressed_check_holds_what_was_found() -> None:
+    document = check_document(results.regressed(), "out/report.html")
+    case = document["suites"][0]["cases"][0]
+    assert (document["check"], document["conclusion"], document["status"]) == (12, "regressed", 1)
+    assert (document["base"], document["head"]) == (results.BASE.sha, results.HEAD.sha)
+    assert document["report"] == "out/report.html"
+    assert (case["benchmark"], case["params"]) == ("bert", {"batch": 32, "dtype": "bf16"})
+    assert (case["verdict"], case["worse"], case["flags"]) == ("regressed", True, ["control_unavailable"])
+    assert case["ci_low"] < case["change"] < case["ci_high"]
+
+
+@pytest.mark.parametrize(
+    ("conclusion", "status"),
+    [
+        (Conclusion.PASSED, 0),
+        (Conclusion.REGRESSED, 1),
+        (Conclusion.NOT_MEASURED, 2),
+        (Conclusion.INCONCLUSIVE, 3),
+        (None, None),
+    ],
+)
+def test_status_is_the_exit_status_of_the_conclusion(
+    conclusion: Conclusion | None, status: int | None
+) -> None:
+    assert check_document(results.check(conclusion), None)["status"] == status
+
+
+@pytest.mark.parametrize("make", results.EVERY.values(), ids=results.EVERY)
+def test_every_document_is_json_without_nan(make) -> None:
+    document = check_document(make(), None)
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+
+
+def test_numbers_that_are_not_finite_become_null_even_in_params() -> None:
+    case = check_document(results.not_finite(), None)["suites"][0]["cases"][0]
+    assert case["params"] == {"x": None}
+    assert [case[key] for key in ("change", "ci_low", "ci_high", "could_hide", "base_median")] == [None] * 5
+
+
+def test_failures_keep_the_end_of_their_log() -> None:
+    cases = check_document(results.failing(), None)["suites"][0]["cases"]
+    assert cases[0]["verdict"] == "head_fails"
+    assert "TypeError" in cases[0]["log_tail"]

@@ -1,0 +1,110 @@
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from app.reports import quantities
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("fraction", "text"),
+    [
+        (0.0612, "+6.1 %"),
+        (-0.0042, "−0.42 %"),
+        (0.00004, "0.00 %"),
+        (0.0, "0 %"),
+        (0.00996, "+1.0 %"),
+        (1.4, "+140 %"),
+        (8.999, "+900 %"),
+        (11.4, "×12.4"),
+        (-0.9999, "−100 %"),
+        (None, "–"),
+        (NAN, "–"),
+        (INF, "–"),
+    ],
+)
+def test_change_is_signed_with_digits_that_mean_something(fraction: float | None, text: str) -> None:
+    assert quantities.change(fraction) == text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (0.049, 0.074, "+4.9 … +7.4 %"),
+        (-0.004, 0.012, "−0.40 … +1.2 %"),
+        (None, 0.074, "−∞ … +7.4 %"),
+        (-0.1, None, "−10.0 … +∞ %"),
+        (-INF, INF, "unbounded"),
+        (0.5, 12.0, "+50.0 % … ×13"),
+        (None, 12.0, "−∞ … ×13"),
+    ],
+)
+def test_interval_names_both_ends_and_infinity(low: float | None, high: float | None, text: str) -> None:
+    assert quantities.interval(low, high) == text
+
+
+@pytest.mark.parametrize(
+    ("confidence", "text"),
+    [
+        (0.99, "99 %"),
+        (0.95, "95 %"),
+        (1 - 0.01 / 48, "99.979 %"),
+        (1 - 1e-6, "99.9999 %"),
+        (1.0, "100 %"),
+        (None, "–"),
+    ],
+)
+def test_level_has_as_many_nines_as_it_needs(confidence: float | None, text: str) -> None:
+    assert quantities.level(confidence) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "0 s"),
+        (0.42, "0.4 s"),
+        (42.4, "42 s"),
+        (59.7, "1 min"),
+        (492.0, "8 min 12 s"),
+        (3780.0, "1 h 03 min"),
+        (None, "–"),
+        (INF, "–"),
+    ],
+)
+def test_duration_has_at_most_two_steps(seconds: float | None, text: str) -> None:
+    assert quantities.duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "unit", "text"),
+    [
+        (0.012414, 0.01317, "s", ("12.41", "13.17 ms")),
+        (0.0008312, 0.0011329, "s", ("0.831", "1.133 ms")),
+        (0.00001, 1.5, "s", ("1e-05", "1.5 s")),
+        (1_288_490_188, 1_288_752_332, "B", ("1.200", "1.200 GiB")),
+        (48_180, 52_830, "tokens/s", ("48.18", "52.83 k tokens/s")),
+        (3, 4, "1", ("3", "4")),
+        (0, 0, "widgets", ("0", "0 widgets")),
+        (0.5, None, "s", ("500 ms", "–")),
+        (NAN, 0.5, "s", ("–", "500 ms")),
+    ],
+)
+def test_values_before_and_after_share_prefix_and_decimals(base, head, unit, text) -> None:
+    assert quantities.before_after(base, head, unit) == text
+
+
+def test_moment_is_told_in_utc() -> None:
+    there = datetime(2026, 11, 21, 12, 28, tzinfo=timezone(timedelta(hours=1)))
+    assert quantities.moment(there) == "2026-11-21 11:28 UTC"
+    assert quantities.moment(datetime(2026, 1, 2, tzinfo=UTC)) == "2026-01-02 00:00 UTC"
+
+
+def test_half_of_an_interval_is_the_larger_statement_of_doubt() -> None:
+    assert quantities.plus_minus(0.049, 0.074) == "±1.2"
+    assert quantities.plus_minus(None, 0.074) == ""
+    assert quantities.plus_minus(0.196, 5.55) == "(+19.6 … +555 %)"
+
+
+def test_settings_have_no_needless_digits() -> None:
+    assert [quantities.threshold(x) for x in (0.005, 0.02, 0.1)] == ["0.5 %", "2 %", "10 %"]

@@ -1,0 +1,222 @@
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from workers.devices import KINDS, detect
+from workers.devices.base import CACHE_VARIABLES, TICK_FIELDS, Host, tick
+from workers.devices.cpu import CpuTimes, host_id, model_slug
+from workers.errors import InUseError, UsageError
+
+SCRIPT = {"class": "sim-a100", "hardware_id": "sim-0"}
+
+
+@pytest.fixture
+def host(tmp_path):
+    script = tmp_path / "devices.json"
+    script.write_text(json.dumps([SCRIPT]))
+    return Host(tmp_path / "state", tmp_path, script)
+
+
+@pytest.fixture(params=sorted(KINDS))
+def device(request, host):
+    """The first device of each kind."""
+    return detect((request.param,), host)[0]
+
+
+def scripted(tmp_path, *scripts):
+    file = tmp_path / "devices.json"
+    file.write_text(json.dumps(scripts))
+    return detect(("simulated",), Host(tmp_path / "state", tmp_path, file))
+
+
+# --- what every kind does ---
+
+
+def test_a_device_introduces_itself(device):
+    report = device.report()
+    assert (report.kind, report.hardware_id) == (device.kind, device.hardware_id)
+    assert report.device_class
+    assert set(report.fingerprint) == {"machine", "identity", "soft", "unavailable"}
+    assert report.machine_hash == device.report().machine_hash
+
+
+def test_every_reading_is_there_or_listed_as_unavailable(device):
+    reading = device.telemetry()
+    assert set(reading) == {*TICK_FIELDS, "unavailable"}
+    assert set(reading["unavailable"]) == {name for name in TICK_FIELDS if reading[name] is None}
+    json.dumps(reading, allow_nan=False)
+
+
+def test_a_device_is_measured_on_by_one_agent_at_a_time(device, host):
+    twin = detect((device.kind,), host)[0]
+    device.lock()
+    with pytest.raises(InUseError, match=device.device_class):
+        twin.lock()
+    device.unlock()
+    twin.lock()
+    twin.unlock()
+
+
+def test_a_device_belongs_to_one_agent(device, host):
+    with device.agent_lock, pytest.raises(InUseError, match="belongs to another agent"):
+        detect((device.kind,), host)[0].agent_lock.acquire()
+
+
+def test_belonging_to_an_agent_and_being_measured_on_are_apart(device):
+    with device.agent_lock:
+        device.lock()
+        device.unlock()
+
+
+def test_every_compile_cache_is_pointed_into_the_folder(device):
+    variables = device.cache_env(Path("/caches/base"))
+    assert set(variables) == set(CACHE_VARIABLES)
+    assert len({value for value in variables.values() if value.startswith("/caches/base/")}) == len(
+        CACHE_VARIABLES
+    )
+
+
+def test_the_rest_of_the_interface_answers(device):
+    device.sync()
+    assert device.device_timer() is None
+    assert isinstance(device.processes(), list)
+    assert isinstance(device.flush_cache(), bool)
+
+
+def test_a_reading_that_does_not_exist_is_a_mistake():
+    with pytest.raises(AssertionError, match="colour"):
+        tick(colour=3)
+
+
+# --- cpu ---
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("AMD EPYC", "amd-epyc"),
+        ("AMD EPYC 7763 64-Core Processor", "amd-epyc-7763"),
+        ("Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz", "intel-xeon-e5-2680-v4"),
+        ("AMD Ryzen 7 5800U with Radeon Graphics", "amd-ryzen-7-5800u"),
+        ("Raspberry Pi 4 Model B Rev 1.2", "raspberry-pi-4-model-b-rev-1-2"),
+        ("aarch64", "aarch64"),
+        ("!!!", "unknown"),
+    ],
+)
+def test_a_processors_name_becomes_a_slug(name, slug):
+    assert model_slug(name) == slug
+
+
+def test_a_processors_class_counts_the_threads_that_may_be_used(host):
+    (device,) = detect(("cpu",), host)
+    assert device.device_class.startswith("cpu-")
+    assert device.device_class.endswith(f"-{len(os.sched_getaffinity(0))}t")
+
+
+def test_a_host_with_a_machine_id_is_the_same_from_every_folder(tmp_path):
+    machine_id = tmp_path / "machine-id"
+    machine_id.write_text("0123456789abcdef0123456789abcdef\n")
+    first, second = (host_id(tmp_path / name, machine_id) for name in ("a", "b"))
+    assert first == second
+    assert "0123456789abcdef" not in first
+
+
+@pytest.mark.parametrize("content", [None, ""])
+def test_a_host_without_a_machine_id_keeps_an_id_of_its_own(tmp_path, content):
+    machine_id = tmp_path / "machine-id"
+    if content is not None:
+        machine_id.write_text(content)
+    first, again, other = (host_id(tmp_path / name, machine_id) for name in ("a", "a", "b"))
+    assert first == again != other
+
+
+def test_shares_of_processor_time_are_of_all_of_it():
+    spent = CpuTimes(busy=30, idle=60, steal=10) - CpuTimes(busy=10, idle=20, steal=10)
+    assert (spent.share(spent.busy), spent.share(spent.steal)) == (20 / 60, 0.0)
+
+
+def test_shares_of_no_time_are_unknown():
+    assert CpuTimes(0, 0, 0).share(0) is None
+
+
+# --- simulated ---
+
+
+def test_a_simulated_device_is_what_its_script_says(tmp_path):
+    (device,) = scripted(
+        tmp_path,
+        SCRIPT
+        | {
+            "model": "Simulated A100",
+            "fingerprint": {"machine": {"driver": "1.2", "device_count": 8}, "identity": {"serial": "x"}},
+            "telemetry": {"temp_c": 45.0, "foreign_pids": [7]},
+        },
+    )
+    report = device.report()
+    assert (report.device_class, report.hardware_id, report.model) == ("sim-a100", "sim-0", "Simulated A100")
+    machine = report.fingerprint["machine"]
+    assert (machine["driver"], machine["device_count"], machine["kind"]) == ("1.2", 8, "simulated")
+    assert report.fingerprint["identity"]["serial"] == "x"
+    assert (device.telemetry()["temp_c"], device.processes()) == (45.0, [7])
+
+
+def test_another_driver_in_the_script_is_another_machine(tmp_path):
+    hashes = {
+        scripted(tmp_path, SCRIPT | {"fingerprint": {"machine": {"driver": driver}}})[0].report().machine_hash
+        for driver in ("1", "2")
+    }
+    assert len(hashes) == 2
+
+
+def test_the_harness_is_told_of_noise_and_faults(tmp_path):
+    (device,) = scripted(
+        tmp_path,
+        SCRIPT | {"noise_sd": 0.02, "seed": 5, "faults": [{"kind": "slow", "factor": 1.5, "arm": "head"}]},
+    )
+    assert device.simulation() == {
+        "noise_sd": 0.02,
+        "drift": 0.0,
+        "seed": 5,
+        "faults": [{"kind": "slow", "factor": 1.5, "arm": "head"}],
+    }
+
+
+def test_devices_without_a_seed_draw_apart_but_repeatably(tmp_path):
+    def seeds():
+        return [
+            device.simulation()["seed"]
+            for device in scripted(tmp_path, SCRIPT, SCRIPT | {"hardware_id": "sim-1"})
+        ]
+
+    assert seeds() == seeds()
+    assert len(set(seeds())) == 2
+
+
+@pytest.mark.parametrize(
+    ("scripts", "problem"),
+    [
+        ([], "the list is empty"),
+        ([SCRIPT, SCRIPT], "two devices have the hardware_id 'sim-0'"),
+        ([{"class": "x"}], "0.hardware_id: Field required"),
+        ([SCRIPT | {"noise": 0.1}], "0.noise: Extra inputs"),
+        ([SCRIPT | {"noise_sd": -1}], "0.noise_sd"),
+        ([SCRIPT | {"faults": [{"kind": "explode"}]}], "0.faults.0.kind"),
+        ([SCRIPT | {"telemetry": {"colour": 1}}], "no reading named colour"),
+    ],
+)
+def test_a_wrong_script_is_refused_with_file_and_place(tmp_path, scripts, problem):
+    with pytest.raises(UsageError, match=f"devices.json: .*{problem}"):
+        scripted(tmp_path, *scripts)
+
+
+def test_a_script_that_is_no_json_is_refused(tmp_path):
+    (tmp_path / "devices.json").write_text("{")
+    with pytest.raises(UsageError, match="no readable JSON"):
+        detect(("simulated",), Host(tmp_path, tmp_path, tmp_path / "devices.json"))
+
+
+def test_simulated_devices_need_a_script(tmp_path):
+    with pytest.raises(UsageError, match="RATCHET_SIMULATED"):
+        detect(("simulated",), Host(tmp_path, tmp_path))

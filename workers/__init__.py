@@ -1,0 +1,1 @@
+"""The worker agent: it measures and reports; it never sees the database."""

@@ -1,0 +1,227 @@
+"""Gets commits: one bare mirror for each repository, and from it a work tree of its own for each arm.
+
+A work tree is a full repository (it borrows the mirror's objects), since set-up commands such as setuptools_scm ask
+git for the version. Only full commit ids are ever fetched. A commit that cannot be had is an `ArmError`; a repository
+that cannot be reached, or a full disk, is a `JobError`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from workers.errors import ArmError, JobError
+from workers.protocol import Source
+from workers.runner import Ended, Program, Runner
+
+GIT_TIMEOUT_S = 600.0
+PRINTED_B = 4 * 1024 * 1024
+COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+BUNDLE = re.compile(r"[0-9a-f]{32,128}")
+CREDENTIALS = re.compile(r"^(https?://)[^/@]*@")
+SHA256_DIGITS = 64
+SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://|[^/]+@[^/]+:")
+ANY_OWNER = ("-c", "safe.directory=*")
+"""Git refuses repositories of other users, to protect from their hooks and settings; we run and read none."""
+QUIET = (
+    "-c",
+    "advice.detachedHead=false",
+    "-c",
+    "gc.auto=0",
+    "-c",
+    "maintenance.auto=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+)
+LOCAL_FILES = ("-c", "protocol.file.allow=always")
+UNREACHABLE = re.compile(
+    r"could not resolve|couldn't connect|connection (?:refused|reset|timed out)|failed to connect|returned error: 5\d\d"
+    r"|network is unreachable|early eof|the remote end hung up",
+    re.IGNORECASE,
+)
+DAMAGED = "ratchet-damaged"
+"""Marks a mirror that a commit could not be checked out from; the next job makes it anew."""
+NO_SPACE = "No space left on device"
+
+
+class Git:
+    """Runs git for one job: no prompts, no hooks, none of the agent's secrets, English messages."""
+
+    def __init__(self, runner: Runner, environ: Mapping[str, str] = os.environ) -> None:
+        self._runner = runner
+        kept = {name: value for name, value in environ.items() if not name.startswith(("GIT_", "RATCHET_"))}
+        transport = {
+            name: value for name, value in environ.items() if name.startswith(("GIT_SSL_", "GIT_SSH"))
+        }
+        self._env = {**kept, **transport, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "LANGUAGE": "C"}
+
+    def run(self, *arguments: str, cwd: Path) -> Ended:
+        """Run one git command; a full disk is a `JobError`, any other failure is for the caller to judge."""
+        argv = ["git", *ANY_OWNER, *QUIET, *LOCAL_FILES, *arguments]
+        ended = self._runner.run(Program(argv, self._env, cwd, GIT_TIMEOUT_S, kept_b=PRINTED_B))
+        if not ended.ok and NO_SPACE in ended.output.text:
+            raise JobError(
+                "disk_full", f"git {arguments[0]} found the disk full", log_tail=ended.output.tail()
+            )
+        return ended
+
+    def read(self, *arguments: str, cwd: Path) -> bytes:
+        """Return what a git command prints on success; a failure is an `ArmError`."""
+        ended = self.run(*arguments, cwd=cwd)
+        if not ended.ok:
+            reason = f"git_failed: git {arguments[0]}: {last_line(ended)}"
+            raise ArmError("checkout_failed", reason, ended.output.tail())
+        return ended.output.raw
+
+
+class Mirror:
+    """The commits of one repository, kept between runs."""
+
+    def __init__(self, git: Git, folder: Path, location: str, *, name: str | None = None) -> None:
+        """Say what `git fetch` shall take, the folder of all mirrors, and what to name this one after if not that."""
+        self._git = git
+        self._location = location
+        self._shown = without_credentials(location)
+        self.path = folder / f"{hashlib.sha256((name or location).encode()).hexdigest()[:16]}.git"
+
+    def fetch(self, commits: list[str]) -> None:
+        """Get those of the commits that are not here yet, as far as the repository has them.
+
+        Raises:
+            JobError: the repository cannot be reached or read.
+        """
+        is_new = self._make(commits[0])
+        ended = self._get(commits)
+        if ended is not None and not is_new and not self._is_away(ended):  # is it the mirror?
+            shutil.rmtree(self.path)
+            self._make(commits[0])
+            ended = self._get(commits)
+        if ended is not None:
+            raise self._unreadable(ended)
+
+    def has(self, commit: str) -> bool:
+        """Tell whether the commit is here, whole."""
+        return self._git.run("cat-file", "-e", f"{commit}^{{tree}}", cwd=self.path).ok
+
+    def check_out(self, commit: str, target: Path) -> None:
+        """Make the work tree of a commit, with its submodules, as a repository of its own.
+
+        Raises:
+            ArmError: the commit is unknown, or it or a submodule cannot be checked out.
+        """
+        if not COMMIT.fullmatch(commit):
+            raise ArmError(
+                "checkout_failed", f"bad_revision: {commit!r} is no full commit id of 40 or 64 hex digits"
+            )
+        if not self.has(commit):
+            raise ArmError("checkout_failed", f"unknown_revision: {self._shown} has no commit {commit}")
+        try:
+            self._populate(commit, target)
+        except ArmError:
+            (self.path / DAMAGED).touch()
+            raise
+        if (target / ".gitmodules").is_file():
+            self._add_submodules(target)
+
+    def _populate(self, commit: str, target: Path) -> None:
+        """Make a repository that borrows this one's objects; `git clone` would not do so where history is cut off."""
+        target.mkdir(parents=True)
+        self._git.read("init", *_init_options(commit), ".", cwd=target)
+        (target / ".git/objects/info/alternates").write_bytes(os.fsencode(self.path / "objects") + b"\n")
+        if (self.path / "shallow").exists():
+            shutil.copy(self.path / "shallow", target / ".git/shallow")
+        self._git.read("remote", "add", "origin", self._shown, cwd=target)  # submodules may be relative to it
+        self._git.read("fetch", "--quiet", "--", str(self.path), "+refs/tags/*:refs/tags/*", cwd=target)
+        self._git.read("checkout", "--quiet", "--detach", commit, cwd=target)
+
+    def _add_submodules(self, target: Path) -> None:
+        ended = self._git.run("submodule", "--quiet", "update", "--init", "--recursive", cwd=target)
+        if not ended.ok and UNREACHABLE.search(ended.output.text):
+            message = f"a submodule cannot be reached: {last_line(ended)}"
+            raise JobError("repository_unreachable", message, log_tail=ended.output.tail())
+        if not ended.ok:
+            reason = f"submodule_failed: git submodule update: {last_line(ended)}"
+            raise ArmError("checkout_failed", reason, ended.output.tail())
+
+    def _make(self, commit: str) -> bool:
+        """Make the mirror if it is not there, or damaged; return whether it is new. Any commit tells the format."""
+        if (self.path / DAMAGED).exists():
+            shutil.rmtree(self.path)
+        if (self.path / "HEAD").is_file():
+            return False
+        self.path.mkdir(parents=True, exist_ok=True)
+        ended = self._git.run("init", "--bare", *_init_options(commit), ".", cwd=self.path)
+        if not ended.ok:
+            raise JobError(
+                "agent_fault", f"no mirror can be made in {self.path}", log_tail=ended.output.tail()
+            )
+        return True
+
+    def _get(self, commits: list[str]) -> Ended | None:
+        """Fetch what is missing; return how that ended if it failed."""
+        missing = [commit for commit in commits if COMMIT.fullmatch(commit) and not self.has(commit)]
+        if not missing or self._fetch(*(f"+{commit}:refs/ratchet/{commit}" for commit in missing)).ok:
+            return None
+        # Some servers give out only what a ref names, and one unknown commit fails the whole request.
+        everything = self._fetch("+refs/*:refs/upstream/*")
+        return None if everything.ok else everything
+
+    def _fetch(self, *refspecs: str) -> Ended:
+        options = ["--quiet", "--update-shallow"]
+        if not self._is_remote:
+            # The other end runs on this machine, too, where git does not pass our `-c safe.directory` on to it.
+            options.append("--upload-pack=git -c 'safe.directory=*' upload-pack")
+        return self._git.run("fetch", *options, "--", self._location, *refspecs, cwd=self.path)
+
+    @property
+    def _is_remote(self) -> bool:
+        return SCHEME.match(self._location) is not None
+
+    def _is_away(self, ended: Ended) -> bool:
+        """Tell whether a fetch failed for want of an answer; a repository on this machine always answers."""
+        return ended.timed_out or (self._is_remote and UNREACHABLE.search(ended.output.text) is not None)
+
+    def _unreadable(self, ended: Ended) -> JobError:
+        if self._is_away(ended):
+            message = f"{self._shown} cannot be reached: {last_line(ended)}"
+            return JobError("repository_unreachable", message, log_tail=ended.output.tail())
+        message = f"{self._shown} cannot be read as a git repository: {last_line(ended)}"
+        return JobError("repository_unreadable", message, retryable=False, log_tail=ended.output.tail())
+
+
+def last_line(ended: Ended) -> str:
+    """Return what a program gave up with, else the last thing that it said, else how it ended."""
+    lines = ended.output.tail().strip().splitlines()
+    if not lines or ended.timed_out:
+        return ended.reason
+    return next((line for line in lines if line.startswith("fatal: ")), lines[-1])
+
+
+def without_credentials(location: str) -> str:
+    """Return an address without user and password; anything else as it is."""
+    return CREDENTIALS.sub(r"\1", location)
+
+
+def _init_options(commit: str) -> list[str]:
+    """Return how to make a repository that can hold this commit."""
+    return [
+        "--quiet",
+        "--template=",
+        f"--object-format={'sha256' if len(commit) == SHA256_DIGITS else 'sha1'}",
+    ]
+
+
+def bundle_digest(source: Source) -> str:
+    """Return the digest of an uploaded bundle, fit to be part of a path.
+
+    Raises:
+        JobError: it is none.
+    """
+    if not BUNDLE.fullmatch(source.location):
+        message = f"{source.location!r} is no bundle's digest"
+        raise JobError("bad_bundle", message, retryable=False)
+    return source.location

@@ -1,0 +1,1 @@
+"""The frozen reference workload: it moves only when the machine does."""

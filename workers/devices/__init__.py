@@ -1,0 +1,24 @@
+"""Device kinds behind one interface (`base.Device`); the registry is `KINDS`.
+
+A new kind is one module here and one line below.
+"""
+
+from __future__ import annotations
+
+from workers.devices.base import Device, Host
+from workers.devices.cpu import CpuDevice
+from workers.devices.simulated import SimulatedDevice
+
+KINDS: dict[str, type[Device]] = {
+    "cpu": CpuDevice,
+    "simulated": SimulatedDevice,
+}
+
+
+def detect(kinds: tuple[str, ...], host: Host) -> list[Device]:
+    """Return the devices of these kinds that this host has, in the order of `kinds`.
+
+    Raises:
+        UsageError: a kind needs something that was not given, or what was given is wrong.
+    """
+    return [device for kind in kinds for device in KINDS[kind].detect(host)]

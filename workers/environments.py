@@ -1,0 +1,354 @@
+"""Makes the virtual environment of a commit with its suite's set-up commands, and keeps it for whoever may share it.
+
+Commits may share an environment when everything it was made from is equal: commands, Python, variables, and the files
+that say what to install. What the commands really did is looked at afterwards:
+
+- nothing of the commit is in it: both arms and later runs share it (`Scope.SHARED`);
+- the commit's code was installed into it: it belongs to that tree (`Scope.TREE`);
+- it names the work tree (an editable install), or the commands wrote into the work tree (an extension built in
+  place): it is good for this one work tree, and goes with it (`Scope.CHECKOUT`).
+
+A virtual environment holds absolute paths, so it is built where it stays; it counts once its record is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import platform
+import re
+import secrets
+import shlex
+import shutil
+import stat
+import sys
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from pydantic import BaseModel
+
+from workers.checkout import NO_SPACE, UNREACHABLE, Git, last_line
+from workers.errors import ArmError, JobError
+from workers.packages import SHIM
+from workers.protocol import SuiteSpec
+from workers.runner import Ended, Program, Runner
+from workers.workspace import remove_tree
+
+log = logging.getLogger(__name__)
+
+BUILD_S = 1800.0
+RECORD = "ratchet-environment.json"
+GIB = 1024**3
+
+INGREDIENTS = (
+    "**/pyproject.toml",
+    "**/setup.py",
+    "**/setup.cfg",
+    "**/requirements*",
+    "**/requirements*/**",
+    "**/constraints*",
+    "**/*.lock",
+    "**/Pipfile",
+    "**/environment*.yml",
+    "**/environment*.yaml",
+)
+"""Files whose content decides what set-up commands install."""
+
+BUILD_REMAINS = re.compile(r"(?:^|/)(?:build/|[^/]+\.egg-info/|__pycache__/)")
+"""What a build leaves in a work tree without anything needing it later."""
+
+
+class Scope(StrEnum):
+    """Who may use an environment."""
+
+    SHARED = "shared"
+    TREE = "tree"
+    CHECKOUT = "checkout"
+
+
+class Record(BaseModel):
+    """What is written beside a finished environment."""
+
+    key: str
+    scope: Scope
+    tree: str
+    size_b: int
+    log_tail: str
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A finished environment."""
+
+    path: Path
+    scope: Scope
+    is_compiled: bool
+    """Whether the commit's code is installed in it with compiled parts, which its source tree lacks."""
+
+    @property
+    def python(self) -> Path:
+        """The interpreter to measure with."""
+        return self.path / "bin/python"
+
+    @property
+    def software(self) -> dict[str, str]:
+        """Python and the installed distributions with their versions."""
+        packages = dict(sorted(_name_and_version(info) for info in _distributions(self.path)))
+        return {"python": platform.python_version(), **packages}
+
+
+class Environments:
+    """All environments of one agent, as used by one job."""
+
+    def __init__(
+        self,
+        folder: Path,
+        git: Git,
+        runner: Runner,
+        variables: dict[str, str],
+        *,
+        max_gb: float,
+        uv: str | None,
+    ) -> None:
+        """Name the folder, the means, what set-up commands find in their environment, and the limit of all sizes."""
+        self._folder = folder
+        self._git = git
+        self._runner = runner
+        self._variables = variables
+        self._max_b = max_gb * GIB
+        self._uv = uv
+        self._in_use: set[Path] = set()
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def provide(self, checkout: Path, suite: SuiteSpec) -> Environment:
+        """Return an environment for a commit's work tree: one that may be shared, else a new one.
+
+        Raises:
+            ArmError: a set-up command failed.
+            JobError: the fault is this machine's: disk, network, no usable Python.
+        """
+        tree = self._git.read("rev-parse", "HEAD^{tree}", cwd=checkout).decode().strip()
+        key = self._key(checkout, suite)
+        found = self._find(key, tree)
+        if found is None:
+            found = self._build(key, tree, checkout, suite)
+        os.utime(found.path / RECORD)
+        self._in_use.add(found.path)
+        return found
+
+    def release(self) -> None:
+        """Remove what was made for this job's work trees alone, whatever is unfinished, and the longest unused."""
+        self._in_use.clear()
+        kept = []
+        for folder in self._folder.iterdir():
+            record = read_record(folder)
+            if record is None or record.scope is Scope.CHECKOUT:
+                remove_tree(folder)
+            else:
+                kept.append((folder, record.size_b))
+        self._evict(kept)
+
+    def _evict(self, kept: list[tuple[Path, int]]) -> None:
+        kept.sort(key=lambda item: (item[0] / RECORD).stat().st_mtime)
+        excess_b = sum(size_b for _, size_b in kept) - self._max_b
+        for folder, size_b in kept:
+            if excess_b <= 0:
+                return
+            log.info("removing the environment %s, unused for longest", folder.name)
+            remove_tree(folder)
+            excess_b -= size_b
+
+    def _key(self, checkout: Path, suite: SuiteSpec) -> str:
+        """Return the digest of everything that an environment is made from, but the commit's own code."""
+        ingredients = self._ingredients(checkout, suite.setup) if suite.setup else ""
+        python = [platform.python_version(), os.path.realpath(base_python())]
+        parts = [suite.setup, python, suite.env if suite.setup else {}, ingredients]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    def _ingredients(self, checkout: Path, commands: list[str]) -> str:
+        named = [word for command in commands for word in _words(command) if (checkout / word).is_file()]
+        specs = [f":(top,glob){glob}" for glob in INGREDIENTS] + [f":(literal){word}" for word in named]
+        return self._git.read("ls-files", "--stage", "--", *specs, cwd=checkout).decode(errors="replace")
+
+    def _find(self, key: str, tree: str) -> Environment | None:
+        for folder in self._folder.iterdir():
+            record = read_record(folder)
+            if record is not None and record.key == key and _fits(record, tree):
+                return _environment(folder, record.scope)
+        return None
+
+    def _build(self, key: str, tree: str, checkout: Path, suite: SuiteSpec) -> Environment:
+        folder = self._folder / secrets.token_hex(8)
+        try:
+            self._create(folder, checkout, with_pip=bool(suite.setup))
+            log_tail = self._set_up(folder, checkout, suite)
+            scope = self._scope(folder, checkout)
+            record = Record(key=key, scope=scope, tree=tree, size_b=_size_b(folder), log_tail=log_tail)
+            (folder / RECORD).write_text(record.model_dump_json())
+        except BaseException:
+            remove_tree(folder)
+            raise
+        return _environment(folder, scope)
+
+    def _create(self, folder: Path, checkout: Path, *, with_pip: bool) -> None:
+        """Make the virtual environment; by uv where it can, whose pip comes from the packages' index."""
+        by_venv = [base_python(), "-I", "-m", "venv", *([] if with_pip else ["--without-pip"]), str(folder)]
+        if with_pip and self._uv is not None:
+            by_uv = [self._uv, "venv", "--quiet", "--seed", "--python", base_python(), str(folder)]
+            if self._run(by_uv, checkout, self._variables, BUILD_S).ok:
+                self._shim(folder, self._uv)
+                return
+            remove_tree(folder)
+        ended = self._run(by_venv, checkout, self._variables, BUILD_S)
+        if not ended.ok:
+            message = f"{base_python()} cannot make virtual environments: {last_line(ended)}"
+            raise JobError("no_environment", message, log_tail=ended.output.tail())
+
+    def _shim(self, folder: Path, uv: str) -> None:
+        text = SHIM.format(uv=shlex.quote(uv), python=shlex.quote(str(folder / "bin/python")))
+        for name in ("pip", "pip3"):
+            shim = folder / "bin" / name
+            shim.unlink(missing_ok=True)
+            shim.write_text(text)
+            shim.chmod(0o755)
+
+    def _set_up(self, folder: Path, checkout: Path, suite: SuiteSpec) -> str:
+        """Run the set-up commands and return the end of their log."""
+        path = f"{folder / 'bin'}:{self._variables['PATH']}"
+        env = {**self._variables, "PATH": path, "VIRTUAL_ENV": str(folder), **suite.env}
+        deadline = time.monotonic() + BUILD_S
+        log_tail = ""
+        for command in suite.setup:
+            ended = self._run(["sh", "-c", command], checkout, env, max(1.0, deadline - time.monotonic()))
+            log_tail = f"{log_tail}$ {command}\n{ended.output.tail()}"[-16 * 1024 :]
+            if not ended.ok:
+                raise _build_failed(command, ended, log_tail)
+        return log_tail
+
+    def _run(self, argv: list[str], cwd: Path, env: dict[str, str], timeout_s: float) -> Ended:
+        ended = self._runner.run(Program(argv, env, cwd, timeout_s))
+        if not ended.ok and NO_SPACE in ended.output.text:
+            raise JobError(
+                "disk_full", "building an environment found the disk full", log_tail=ended.output.tail()
+            )
+        return ended
+
+    def _scope(self, folder: Path, checkout: Path) -> Scope:
+        if names_path(folder, checkout) or self._wrote_into(checkout):
+            return Scope.CHECKOUT
+        return (
+            Scope.TREE
+            if any(_comes_from(info, checkout) for info in _distributions(folder))
+            else Scope.SHARED
+        )
+
+    def _wrote_into(self, checkout: Path) -> bool:
+        status = self._git.read("status", "--porcelain", "--ignored", "-z", cwd=checkout)
+        paths = [os.fsdecode(entry[3:]) for entry in status.split(b"\0") if entry]
+        return any(not BUILD_REMAINS.search(path) for path in paths)
+
+
+def base_python() -> str:
+    """Return the interpreter that environments are made with: the one beneath the agent's own environment."""
+    return str(getattr(sys, "_base_executable", sys.executable))
+
+
+def find_uv() -> str | None:
+    """Return uv's path: beside the agent's own interpreter, or on PATH."""
+    beside = Path(sys.executable).with_name("uv")
+    return str(beside) if os.access(beside, os.X_OK) else shutil.which("uv")
+
+
+def read_record(folder: Path) -> Record | None:
+    """Return an environment's record, or None where it was never finished."""
+    try:
+        return Record.model_validate_json((folder / RECORD).read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def names_path(folder: Path, checkout: Path) -> bool:
+    """Tell whether an environment points into a work tree, as editable installs do in one way or another."""
+    site = _site_packages(folder)
+    pointers = [
+        *site.glob("*.pth"),
+        *site.glob("*.egg-link"),
+        *site.glob("__editable__*"),
+        *site.glob("_*_editable*.py"),
+    ]
+    wanted = os.fsencode(checkout)
+    return any(wanted in pointer.read_bytes() for pointer in pointers if pointer.is_file()) or any(
+        _comes_from(info, checkout) and _direct_url(info).get("dir_info", {}).get("editable", False)
+        for info in _distributions(folder)
+    )
+
+
+def _environment(folder: Path, scope: Scope) -> Environment:
+    installed = [
+        info for info in _distributions(folder) if _direct_url(info).get("url", "").startswith("file:")
+    ]
+    is_compiled = any("Root-Is-Purelib: false" in _text(info / "WHEEL") for info in installed)
+    return Environment(folder, scope, is_compiled=scope is Scope.TREE and is_compiled)
+
+
+def _fits(record: Record, tree: str) -> bool:
+    return record.scope is Scope.SHARED or (record.scope is Scope.TREE and record.tree == tree)
+
+
+def _build_failed(command: str, ended: Ended, log_tail: str) -> ArmError | JobError:
+    if UNREACHABLE.search(ended.output.text):
+        message = f"set-up command {command!r} could not reach a package index: {last_line(ended)}"
+        return JobError("packages_unreachable", message, log_tail=log_tail)
+    return ArmError("build_failed", f"{ended.reason}: set-up command {command!r}", log_tail)
+
+
+def _words(command: str) -> list[str]:
+    try:
+        words = shlex.split(command, comments=True)
+    except ValueError:
+        words = command.split()
+    return [word for word in words if not PurePosixPath(word).is_absolute()]
+
+
+def _site_packages(folder: Path) -> Path:
+    return next((folder / "lib").glob("python*/site-packages"), folder)
+
+
+def _distributions(folder: Path) -> list[Path]:
+    return sorted(_site_packages(folder).glob("*.dist-info"))
+
+
+def _name_and_version(info: Path) -> tuple[str, str]:
+    name, _, version = info.name.removesuffix(".dist-info").partition("-")
+    return name.lower().replace("_", "-"), version
+
+
+def _direct_url(info: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(_text(info / "direct_url.json") or "{}")
+    except ValueError:
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _comes_from(info: Path, checkout: Path) -> bool:
+    url = urlsplit(str(_direct_url(info).get("url", "")))
+    return url.scheme == "file" and Path(unquote(url.path)).is_relative_to(checkout)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def _size_b(folder: Path) -> int:
+    sizes = (os.lstat(os.path.join(base, name)) for base, _, names in os.walk(folder) for name in names)
+    return sum(entry.st_size for entry in sizes if stat.S_ISREG(entry.st_mode))

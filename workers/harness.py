@@ -1,0 +1,1084 @@
+"""Measures benchmark files inside the environment of the commit under test.
+
+Started by its path in a fresh process, `python harness.py < request.json`, with any Python from 3.8 on. One
+file, standard library only, because nothing of ours is installed where it runs. It neither plans nor judges:
+the request says which cases, in which order and how often, and what the numbers mean is decided elsewhere.
+
+The request is one JSON object::
+
+    {"mode": "list" | "measure", "root": "/abs/checkout", "files": ["benchmarks/bench_x.py"], "device": "cpu",
+     "cases": [{"benchmark", "params", "seed", "k", "n_warmup", "n_batches", "t_case_s"}],
+     "result": "/abs/file", "spawned_ns": time.time_ns() just before this process was started,
+     "simulate": null | {"noise_sd", "drift", "seed", "arm", "pair",
+                         "faults": [{"kind": "crash" | "hang" | "slow", "factor", "arm", "pair"}]}}
+
+`k` and `n_warmup` are null in the first block, where they are found out, and numbers afterwards. The result
+file gets one JSON object a line, each written as soon as it is known: a `header`, then `case` and (when
+listing) `failure` lines, then `end`. Standard output and error belong to the benchmarks.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import hashlib
+import importlib.util
+import json
+import math
+import os
+import random
+import sys
+import time
+import traceback
+from array import array
+from itertools import repeat
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+Record = Dict[str, Any]
+Params = Dict[str, Any]
+Run = Callable[[Any], Any]
+Batch = Callable[[], int]
+"""Runs one batch and returns how long it took [ns]."""
+
+OWN_PATH = os.path.realpath(__file__)
+
+MAX_CASES = 1000
+MAX_BATCHES = 1_000_000
+MAX_OWN_METRICS = 100
+MAX_KEPT_REPORTS = 10_000
+MAX_LOG_BYTES = 8192
+MAX_REASON = 500
+FEW_BATCHES = 10
+
+RESOLUTIONS_PER_BATCH = 1000
+SIMULATED_RESOLUTION_NS = 1000
+MIN_WARMUP = 5
+MIN_WINDOW = 20
+MAX_WINDOWS = 10
+MAX_WARMUP_S = 60.0
+SETTLED_SHARE = 0.005
+CHECKED_BATCHES = 3
+MAX_LATE_SHARE = 0.05
+SPIKE_SDS = 10
+MEDIAN_TO_MEAN_SE = 1.2533  # sqrt(pi/2): standard error of a median over that of a mean, normal data
+MAD_TO_SD = 1.4826  # 1/Phi^-1(3/4): standard deviation over median absolute deviation, normal data
+
+RATES = {"samples": "samples_per_s", "tokens": "tokens_per_s"}
+COUNTABLE = ("samples", "tokens", "flop", "bytes")
+"""What `units` may count; the last two have no metric of their own."""
+MEASURED_ANYWAY = ("latency_p50", "latency_p90", "latency_p99", "peak_memory", *RATES.values())
+CRASH_STATUS = 70
+
+
+# --- errors -------------------------------------------------------------------------------------------------
+
+
+class CaseError(Exception):
+    """A case, or a whole file, that cannot be measured: its status, the reason in a line, the log's tail."""
+
+    def __init__(self, reason: str, log_tail: str = "", status: str = "failed") -> None:
+        super().__init__(reason)
+        self.fields = {"status": status, "reason": _storable(reason)[:MAX_REASON], "log_tail": log_tail}
+
+
+class InvalidValueError(ValueError):
+    """A number that a benchmark gave and that is none; the message names it."""
+
+
+class during:  # noqa: N801  # reads as a phrase: `with during("setup"):`
+    """Turns what the measured code raises, `SystemExit` included, into a `CaseError` that names the stage."""
+
+    def __init__(self, stage: str) -> None:
+        self._stage = stage
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: Any, error: Optional[BaseException], _traceback: Any) -> None:
+        if error is None or isinstance(error, CaseError):
+            return
+        if isinstance(error, InvalidValueError):
+            raise CaseError(f"invalid_value: {error}", _log_tail(error)) from None
+        summary = _summary(error)
+        status = "oom" if _is_out_of_memory(error, summary) else "failed"
+        raise CaseError(f"{self._stage} raised {summary}", _log_tail(error), status) from None
+
+
+def _is_out_of_memory(error: BaseException, summary: str) -> bool:
+    by_name = type(error).__name__ == "OutOfMemoryError"  # torch's, on an accelerator
+    return isinstance(error, MemoryError) or by_name or "RESOURCE_EXHAUSTED" in summary  # XLA's
+
+
+def _summary(error: BaseException) -> str:
+    try:
+        lines = traceback.format_exception_only(type(error), error)
+    except Exception:  # an error that the measured code made up, such as a SyntaxError without text
+        return type(error).__name__
+    return " ".join(lines[-1].split())
+
+
+def _log_tail(error: BaseException) -> str:
+    """Return the end of the traceback, which begins at the first frame that is not ours."""
+    frames = error.__traceback__
+    while frames is not None and _is_machinery(frames.tb_frame.f_code.co_filename):
+        frames = frames.tb_next
+    try:
+        text = "".join(traceback.format_exception(type(error), error, frames))
+    except Exception:  # as in _summary; and memory may still be short
+        text = type(error).__name__
+    return _storable(text).encode()[-MAX_LOG_BYTES:].decode(errors="ignore")
+
+
+def _is_machinery(filename: str) -> bool:
+    return os.path.realpath(filename) == OWN_PATH or filename.startswith("<frozen importlib")
+
+
+def _storable(text: str) -> str:
+    """Return `text` without what neither JSON readers nor databases take: lone surrogates and NUL."""
+    return text.encode(errors="replace").decode().replace("\x00", "\ufffd")
+
+
+def finite_number(value: Any, what: str) -> float:
+    """Return `value` as a float.
+
+    Raises:
+        InvalidValueError: it is no number (a bool is none), or not finite; the message begins with `what`.
+    """
+    is_numeric = hasattr(type(value), "__float__") or hasattr(type(value), "__index__")
+    if isinstance(value, bool) or not is_numeric:
+        raise InvalidValueError(f"{what} is no number but of type {type(value).__name__}")
+    try:
+        number = float(value)
+    except Exception as error:
+        raise InvalidValueError(f"{what} is no number: {_summary(error)}") from None
+    if not math.isfinite(number):
+        raise InvalidValueError(f"{what} is {number}")
+    return number
+
+
+# --- result file --------------------------------------------------------------------------------------------
+
+
+class ResultFile:
+    """JSON lines on disk, each complete before the next step, whatever the measured code does.
+
+    The descriptor is checked before each use: measured code may have closed it, and opened a file of its own
+    under the same number. A process that the measured code forked and let return into our loop ends at its
+    first line, since two processes would write the same cases.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = os.path.abspath(path)
+        self._owner = os.getpid()
+        self._open()
+
+    def write(self, record: Record) -> None:
+        """Append one line.
+
+        Raises:
+            OSError: it cannot be written, as when the disk is full.
+        """
+        if os.getpid() != self._owner:
+            os._exit(0)
+        if not self._is_ours():
+            self._open()
+        data = json.dumps(record, allow_nan=False).encode() + b"\n"
+        while data:
+            data = data[os.write(self._fd, data) :]
+
+    def _open(self) -> None:
+        self._fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        self._identity = os.fstat(self._fd)
+
+    def _is_ours(self) -> bool:
+        try:
+            return os.path.samestat(os.fstat(self._fd), self._identity)
+        except OSError:
+            return False
+
+
+# --- statistics ---------------------------------------------------------------------------------------------
+
+
+def quantile(values: Sequence[float], q: float) -> float:
+    """Return the `q`-quantile, linear between order statistics; `values` must not be empty."""
+    ordered = sorted(values)
+    position = q * (len(ordered) - 1)
+    below = math.floor(position)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (position - below) * (ordered[above] - ordered[below])
+
+
+def median(values: Sequence[float]) -> float:
+    """Return the middle value, or the mean of the two middle ones."""
+    return quantile(values, 0.5)
+
+
+def median_deviation(values: Sequence[float], center: float) -> float:
+    """Return the median absolute deviation from `center`."""
+    return median([abs(value - center) for value in values])
+
+
+def is_settled(window: Sequence[float]) -> bool:
+    """Tell whether the two halves of `window`, batch times in time order, have one median up to noise.
+
+    Noise is two standard errors of a half's median, from the window's median absolute deviation, and at least
+    0.5 % of its median.
+    """
+    half = len(window) // 2
+    center = median(window)
+    shift = abs(median(window[:half]) - median(window[half:]))
+    half_error = MEDIAN_TO_MEAN_SE * MAD_TO_SD * median_deviation(window, center) / math.sqrt(half)
+    return shift <= max(SETTLED_SHARE * center, 2 * half_error)
+
+
+def spikes(values: Sequence[float]) -> List[int]:
+    """Return the indices of values further than ten robust standard deviations from the median.
+
+    Where over half of the values are equal, 1 % of the median stands for the median absolute deviation.
+    """
+    center = median(values)
+    deviation = median_deviation(values, center) or 0.01 * center
+    limit = SPIKE_SDS * MAD_TO_SD * deviation
+    return [index for index, value in enumerate(values) if abs(value - center) > limit]
+
+
+# --- benchmark files ----------------------------------------------------------------------------------------
+
+
+class Benchmark(NamedTuple):
+    """A named workload: `owner` is the module or the class that has `run` and its companions."""
+
+    name: str
+    owner: Any
+    cases: Dict[str, Params]
+    """By canonical text, in declared order."""
+
+    def instance(self) -> Any:
+        """Return what to call the members of: the module, or a new object of the class."""
+        return self.owner() if isinstance(self.owner, type) else self.owner
+
+
+class Problem(NamedTuple):
+    """Why one benchmark, or its whole file (`benchmark` None), cannot be used."""
+
+    benchmark: Optional[str]
+    fields: Record
+
+
+class LoadedFile(NamedTuple):
+    """What importing one benchmark file gave."""
+
+    path: str
+    name: str
+    digest: str
+    benchmarks: List[Benchmark]
+    problems: List[Problem]
+
+
+def load_files(root: str, paths: Sequence[str]) -> List[LoadedFile]:
+    """Import the files, in order; what is wrong with one is kept as its problems."""
+    firsts: Dict[str, str] = {}
+    return [_load_file(root, path, firsts.setdefault(short_name(path), path)) for path in paths]
+
+
+def short_name(path: str) -> str:
+    """Return NAME of `bench_NAME.py`."""
+    return os.path.splitext(os.path.basename(path))[0][len("bench_") :]
+
+
+def _load_file(root: str, path: str, first: str) -> LoadedFile:
+    loaded = LoadedFile(path, short_name(path), "", [], [])
+    try:
+        _check_name(path, first)
+        with during("import"):
+            with open(os.path.join(root, path), "rb") as file:
+                loaded = loaded._replace(digest=hashlib.sha256(file.read()).hexdigest())
+            owners = _find_owners(_import_file(os.path.join(root, path)), loaded.name)
+        for name, owner in owners:
+            _add_benchmark(loaded, name, owner)
+    except CaseError as error:
+        loaded.problems.append(Problem(None, error.fields))
+    return loaded
+
+
+def _check_name(path: str, first: str) -> None:
+    base, name = os.path.basename(path), short_name(path)
+    if base != f"bench_{name}.py" or not name or "." in name:
+        raise CaseError(f"{path}: a benchmark file is named bench_NAME.py, with no further dot")
+    if first != path:
+        raise CaseError(f"{path}: the name {name!r} is taken by {first}; rename one of the two")
+
+
+def _import_file(path: str) -> Any:
+    folder, base = os.path.split(path)
+    if folder not in sys.path:
+        sys.path.append(folder)
+    name = os.path.splitext(base)[0]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # so that what it defines can be pickled
+    spec.loader.exec_module(module)
+    return module
+
+
+def _find_owners(module: Any, name: str) -> List[Tuple[str, Any]]:
+    """Return name and owner of each benchmark: the module's own `run` first, then its own classes."""
+    classes = [
+        (f"{name}.{attribute}", value)
+        for attribute, value in vars(module).items()
+        if attribute.startswith("Bench") and isinstance(value, type) and value.__module__ == module.__name__
+    ]
+    run = getattr(module, "run", None)
+    # Beside classes, a `run` from elsewhere (subprocess.run, say) is a helper and no benchmark.
+    is_benchmark = run is not None and (not classes or getattr(run, "__module__", None) == module.__name__)
+    owners = [(name, module), *classes] if is_benchmark else classes
+    if not owners:
+        raise CaseError(f"bench_{name}.py: has neither run(ctx) nor a class whose name begins with Bench")
+    return owners
+
+
+def _add_benchmark(loaded: LoadedFile, name: str, owner: Any) -> None:
+    try:
+        with during("reading its members"):
+            _check_members(name, owner)
+            cases = expand_params(getattr(owner, "params", {}), name)
+    except CaseError as error:
+        loaded.problems.append(Problem(name, error.fields))
+    else:
+        loaded.benchmarks.append(Benchmark(name, owner, {_canonical(case): case for case in cases}))
+
+
+def _check_members(name: str, owner: Any) -> None:
+    run = getattr(owner, "run", None)
+    if not callable(run):
+        raise CaseError(f"{name}: has no function run(ctx); begin a base class's name with an underscore")
+    generator, coroutine, async_generator = 0x20, 0x80, 0x200  # inspect.CO_*, without its slow import
+    if getattr(getattr(run, "__code__", None), "co_flags", 0) & (generator | coroutine | async_generator):
+        raise CaseError(f"{name}: run is a coroutine or generator function; calling it would do no work")
+    for member in ("setup", "teardown", "units", "simulated_s"):
+        if hasattr(owner, member) and not callable(getattr(owner, member)):
+            raise CaseError(f"{name}: {member} must be a function of ctx")
+
+
+def expand_params(axes: Any, name: str) -> List[Params]:
+    """Return the cases of the benchmark `name`: the product of the axes, the last one fastest.
+
+    Raises:
+        CaseError: `axes` is no dict of lists of distinct scalars, or gives more than 1000 cases.
+    """
+    if not isinstance(axes, dict):
+        raise CaseError(f"{name}: params must be a dict of lists, not {type(axes).__name__}")
+    for axis, values in axes.items():
+        _check_axis(axis, values, name)
+    total = math.prod(len(values) for values in axes.values())
+    if total > MAX_CASES:
+        raise CaseError(f"{name}: params give {total} cases; at most {MAX_CASES} are allowed")
+    cases: List[Params] = [{}]
+    for axis, values in axes.items():
+        cases = [{**case, axis: value} for case in cases for value in values]
+    return cases
+
+
+def _check_axis(axis: Any, values: Any, name: str) -> None:
+    if not isinstance(axis, str) or not axis or axis != _storable(axis):
+        raise CaseError(f"{name}: params has the key {axis!r}; keys must be text and not empty")
+    where = f"{name}: params[{axis!r}]"
+    if not isinstance(values, (list, tuple)):
+        raise CaseError(f"{where} must be a list, not {type(values).__name__}")
+    if not values:
+        raise CaseError(f"{where} is empty; give it a value or remove it")
+    for value in values:
+        _check_scalar(value, where)
+    texts = [_canonical(value) for value in values]
+    twice = next((text for index, text in enumerate(texts) if text in texts[:index]), None)
+    if twice is not None:
+        raise CaseError(f"{where} has {twice} twice")
+
+
+def _check_scalar(value: Any, where: str) -> None:
+    if value is not None and type(value) not in (str, int, float, bool):
+        raise CaseError(f"{where} has a {type(value).__name__}; values are text, numbers, booleans or None")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise CaseError(f"{where} has {value}; numbers must be finite")
+    if isinstance(value, str) and value != _storable(value):
+        raise CaseError(f"{where} has {value!r}, which is no valid UTF-8 text or has a NUL")
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+# --- what a benchmark is given ------------------------------------------------------------------------------
+
+
+class _Reported:
+    """The values of one own metric, thinned evenly when there are many."""
+
+    def __init__(self, unit: str, better: str) -> None:
+        self.unit = unit
+        self.better = better
+        self.values = array("d")
+        self._stride = 1
+        self._seen = 0
+
+    def add(self, value: float) -> None:
+        if self._seen % self._stride == 0:
+            self.values.append(value)
+            if len(self.values) == MAX_KEPT_REPORTS:
+                self.values = self.values[::2]
+                self._stride *= 2
+        self._seen += 1
+
+
+class Reports:
+    """The metrics that a case adds by `ctx.report`."""
+
+    def __init__(self) -> None:
+        self._metrics: Dict[str, _Reported] = {}
+        self._refused: Optional[InvalidValueError] = None
+
+    def add(self, metric: str, value: float, unit: str, better: str = "lower") -> None:
+        """Report one value of a metric of your own; the case's value is the median over the timed calls.
+
+        Args:
+            metric: its name, 1 to 255 characters, and none that is measured anyway.
+            value: any finite number.
+            unit: of `value`, as in "s", "MB", "tokens/s" or "1".
+            better: "lower" or "higher".
+
+        Raises:
+            InvalidValueError: any of these is not so. The case then counts as failed, even if this is caught.
+        """
+        try:
+            number = finite_number(value, f"reported metric {metric!r}")
+            if metric not in self._metrics:
+                self._declare(metric, unit, better)
+            reported = self._metrics[metric]
+            if (reported.unit, reported.better) != (unit, better):
+                raise InvalidValueError(f"reported metric {metric!r} changes its unit or direction")
+            reported.add(number)
+        except InvalidValueError as error:
+            self._refused = self._refused or error
+            raise
+
+    def _declare(self, metric: str, unit: str, better: str) -> None:
+        what = f"reported metric {metric!r}"
+        for part, text in (("name", metric), ("unit", unit)):
+            if not isinstance(text, str) or not 0 < len(text) <= 255 or text != _storable(text):
+                raise InvalidValueError(f"{what}: the {part} must be text of 1 to 255 characters")
+        if metric in MEASURED_ANYWAY:
+            raise InvalidValueError(f"{what} is measured anyway; choose another name")
+        if better not in ("lower", "higher"):
+            raise InvalidValueError(f"{what}: better is {better!r}, not 'lower' or 'higher'")
+        if len(self._metrics) == MAX_OWN_METRICS:
+            raise InvalidValueError(f"{what} is one more than the {MAX_OWN_METRICS} allowed")
+        self._metrics[metric] = _Reported(unit, better)
+
+    def clear(self) -> None:
+        """Forget the values so far: they were warm-up."""
+        self._metrics.clear()
+
+    def values(self) -> List[Record]:
+        """Return one value for each metric, in the order of first report.
+
+        Raises:
+            InvalidValueError: a report was refused, and the measured code went on.
+        """
+        if self._refused is not None:
+            raise self._refused
+        return [_value(name, median(m.values), m.unit, m.better) for name, m in self._metrics.items()]
+
+
+class Context:
+    """What every function of a benchmark gets: the case's parameters, and what `setup` returned."""
+
+    def __init__(self, params: Params, device: str, seed: int, reports: Reports) -> None:
+        self.params = dict(params)
+        self.device = device
+        self.seed = seed
+        self.state: Any = None
+        self.report = reports.add
+
+
+def seed_generators(seed: int) -> None:
+    """Seed `random`, and NumPy's global generator if the measured code has imported NumPy."""
+    random.seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(seed & 0xFFFFFFFF)
+
+
+# --- clocks -------------------------------------------------------------------------------------------------
+
+
+def timer_resolution_ns() -> int:
+    """Return the smallest step that two readings of the clock show, the cost of reading included [ns]."""
+    clock = time.perf_counter_ns
+    smallest = 10**9
+    for _ in range(1000):
+        first = second = clock()
+        while second == first:
+            second = clock()
+        smallest = min(smallest, second - first)
+    return smallest
+
+
+def find_cuda() -> Any:
+    """Return `torch.cuda` if the measured code has started CUDA through torch, else None."""
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    return cuda if cuda is not None and cuda.is_initialized() else None
+
+
+def waited(run: Run, result: Any) -> Run:
+    """Return `run`, made to wait for results like `result` where those may be unfinished when returned.
+
+    Arrays of JAX and its kin wait for themselves; a tree of them is waited for by JAX, if that is loaded.
+    """
+    if hasattr(type(result), "block_until_ready"):
+        return lambda ctx: run(ctx).block_until_ready()
+    wait = getattr(sys.modules.get("jax"), "block_until_ready", None)
+    if wait is not None and isinstance(result, (tuple, list, dict)):
+        return lambda ctx: wait(run(ctx))
+    return run
+
+
+class Workload(NamedTuple):
+    """The code under the clock, and what waits for the device that it uses, if any."""
+
+    run: Run
+    ctx: Context
+    sync: Optional[Callable[[], None]]
+
+    def batch(self, k: int) -> Batch:
+        """Return what times `k` calls, with nothing but them and their loop between the clock's readings."""
+        shared_run, shared_ctx, sync, clock = self.run, self.ctx, self.sync, time.perf_counter_ns
+
+        def batch() -> int:
+            run, ctx, times = shared_run, shared_ctx, repeat(None, k)
+            if sync is not None:
+                sync()
+            start = clock()
+            for _ in times:
+                run(ctx)
+            if sync is not None:
+                sync()
+            return clock() - start
+
+        return batch
+
+
+class SynchronisationCheck:
+    """A batch that, its first three times, looks for device work that outlives the clock's second reading."""
+
+    def __init__(self, batch: Batch, cuda: Any) -> None:
+        self._batch = batch
+        self._cuda = cuda
+        self._late: List[float] = []
+
+    def __call__(self) -> int:
+        """Time the batch [ns]."""
+        elapsed_ns = self._batch()
+        if len(self._late) < CHECKED_BATCHES:
+            # The second call has nothing left to wait for: what it takes is the price of asking.
+            late_ns = self._synchronise_all() - self._synchronise_all()
+            self._late.append(late_ns / elapsed_ns)
+        return elapsed_ns
+
+    def verify(self) -> None:
+        """Raise `CaseError` if each checked batch left over 5 % of its time's work behind."""
+        if self._late and min(self._late) > MAX_LATE_SHARE:
+            detail = "Device work went on when run had returned and its device was synchronised."
+            raise CaseError("not_synchronised", f"{detail} Let run synchronise its other devices.\n")
+
+    def _synchronise_all(self) -> int:
+        start = time.perf_counter_ns()
+        for device in range(self._cuda.device_count()):
+            if self._cuda.memory_reserved(device):  # synchronising an unused device would start it
+                self._cuda.synchronize(device)
+        return time.perf_counter_ns() - start
+
+
+# --- warm-up and batches ------------------------------------------------------------------------------------
+
+
+class WarmUp(NamedTuple):
+    """How a case got warm."""
+
+    k: int
+    """Batch size for what follows."""
+    calls: int
+    """Calls of `run`, the first one included."""
+    spent_ns: int
+    """Time of these calls but the first."""
+    converged: bool
+
+
+def batch_size(call_ns: float, resolution_ns: int) -> int:
+    """Return the smallest power of two of calls that lasts at least 1000 times the timer's resolution."""
+    needed = RESOLUTIONS_PER_BATCH * resolution_ns / max(call_ns, 1e-3)
+    return 1 << max(0, math.ceil(math.log2(needed)))
+
+
+def find_warm_up(workload: Workload, t_case_s: float, resolution_ns: int) -> WarmUp:
+    """Run until batch times have settled, and find the batch size; `run` has been called once before.
+
+    The window is the last 20 batches, or as many as fill a quarter of `t_case_s`. Gives up after ten windows,
+    60 s, or twice `t_case_s`.
+    """
+    limit_ns = int(1e9 * min(MAX_WARMUP_S, 2 * t_case_s))
+    k, calls = 1, 2
+    elapsed_ns = spent_ns = workload.batch(k)()
+    is_short = elapsed_ns < RESOLUTIONS_PER_BATCH * resolution_ns
+    while spent_ns < limit_ns and (is_short or calls < MIN_WARMUP):
+        k = batch_size(elapsed_ns / k, resolution_ns)
+        elapsed_ns = workload.batch(k)()
+        is_short = elapsed_ns < RESOLUTIONS_PER_BATCH * resolution_ns
+        spent_ns += elapsed_ns
+        calls += k
+    times, converged = _run_until_settled(workload.batch(k), t_case_s, limit_ns - spent_ns)
+    settled_k = batch_size(median(times[-MIN_WINDOW:] or [elapsed_ns]) / k, resolution_ns)
+    return WarmUp(settled_k, calls + k * len(times), spent_ns + sum(times), converged)
+
+
+def _run_until_settled(batch: Batch, t_case_s: float, limit_ns: int) -> Tuple[List[int], bool]:
+    times: List[int] = []
+    spent_ns, next_look = 0, MIN_WINDOW
+    while spent_ns < limit_ns:
+        times.append(batch())
+        spent_ns += times[-1]
+        if len(times) < next_look:
+            continue
+        window = max(MIN_WINDOW, math.ceil(t_case_s / 4 * 1e9 / median(times[-MIN_WINDOW:])))
+        if len(times) >= window and is_settled(times[-window:]):
+            return times, True
+        if len(times) >= MAX_WINDOWS * window:
+            break
+        next_look = max(window, len(times) + math.ceil(window / 10))
+    return times, False
+
+
+def repeat_warm_up(workload: Workload, k: int, n_warmup: int, limit_ns: int) -> WarmUp:
+    """Make the `n_warmup` calls that an earlier invocation found necessary, as far as `limit_ns` allows.
+
+    Cut short, it has converged if the later half of its batches has settled.
+    """
+    batch = workload.batch(k)
+    times: List[int] = []
+    spent_ns = 0
+    while 1 + k * len(times) < n_warmup and spent_ns < limit_ns:
+        times.append(batch())
+        spent_ns += times[-1]
+    calls, later = 1 + k * len(times), times[len(times) // 2 :]
+    return WarmUp(k, calls, spent_ns, calls >= n_warmup or (len(later) >= MIN_WINDOW and is_settled(later)))
+
+
+def time_batches(batch: Batch, n_batches: int, limit_ns: int) -> List[int]:
+    """Return the times of `n_batches` batches [ns], fewer if `limit_ns` is over before, but at least one."""
+    clock = time.perf_counter_ns
+    times = array("q", bytes(8 * n_batches))
+    done = 0
+    deadline = clock() + limit_ns
+    while done < n_batches:
+        times[done] = batch()
+        done += 1
+        if clock() >= deadline:
+            break
+    return list(times[:done])
+
+
+# --- memory -------------------------------------------------------------------------------------------------
+
+
+class PeakMemory:
+    """Peak resident memory of this process [B].
+
+    Linux can be asked to count it anew: proc(5), `clear_refs`; elsewhere it is unknown.
+    """
+
+    def __init__(self) -> None:
+        self.highest: Optional[int] = None
+        """Over the whole process, as far as it was read."""
+        self._bare = resident_bytes(b"VmRSS:")
+        self._of_case = self._bare
+        self.is_available = self.reset()
+
+    def reset(self) -> bool:
+        """Begin to count anew from what is resident now; False where that is impossible."""
+        self.read()
+        try:
+            with open("/proc/self/clear_refs", "w") as file:
+                file.write("5")
+        except OSError:
+            return False
+        return True
+
+    def begin_case(self) -> None:
+        """Begin a case: what earlier ones left resident is not its own."""
+        self.reset()
+        self._of_case = resident_bytes(b"VmRSS:")
+
+    def of_case(self) -> Optional[int]:
+        """Return what the process would have peaked at with this case alone, or None where that is unknown.
+
+        That is what was resident before anything was imported, and the rise since the case began.
+        """
+        peak, before, bare = self.read(), self._of_case, self._bare
+        if peak is None or before is None or bare is None:
+            return None
+        return bare + max(0, peak - before)
+
+    def read(self) -> Optional[int]:
+        """Return the peak since the last reset, or None where it is unknown."""
+        peak = resident_bytes(b"VmHWM:")
+        if peak is not None:
+            self.highest = max(peak, self.highest or 0)
+        return peak
+
+
+def resident_bytes(field: bytes) -> Optional[int]:
+    """Return a field of this process's memory status [B], or None where it is unknown."""
+    try:
+        with open("/proc/self/status", "rb") as file:
+            return next(int(line.split()[1]) * 1024 for line in file if line.startswith(field))
+    except (OSError, StopIteration):
+        return None
+
+
+# --- one case -----------------------------------------------------------------------------------------------
+
+
+class Session:
+    """What all cases of one invocation share."""
+
+    def __init__(self, request: Record) -> None:
+        self.root: str = request["root"]
+        self.device: str = request["device"]
+        self.simulate: Optional[Record] = request["simulate"]
+        self.spawned_ns: int = request["spawned_ns"]
+        self.startup_s: Optional[float] = None
+        self.resolution_ns = timer_resolution_ns()
+        self.memory = PeakMemory()
+
+    @property
+    def measures_memory(self) -> bool:
+        """Whether cases get a value of `peak_memory`: on a simulated device nothing is measured."""
+        return self.memory.is_available and self.simulate is None
+
+    def note_first_run(self) -> None:
+        """Take the time since this process was started, the first time this is called."""
+        if self.startup_s is None:
+            self.startup_s = max(0.0, (time.time_ns() - self.spawned_ns) / 1e9)
+
+
+class Timing(NamedTuple):
+    """The raw times of one case in one invocation."""
+
+    clock: str
+    first_call_ns: int
+    warm_up: WarmUp
+    host_ns: List[int]
+
+
+def measure_case(benchmark: Benchmark, params: Params, spec: Record, session: Session) -> Record:
+    """Measure one case; whatever its code raises is part of the returned record."""
+    os.chdir(session.root)
+    gc.collect()  # what the case before left in cycles is not this one's memory
+    session.memory.begin_case()
+    reports = Reports()
+    ctx = Context(params, session.device, spec["seed"], reports)
+    record, failures = blank_record(spec), []
+    try:
+        with during("creating the benchmark"):
+            seed_generators(spec["seed"])
+            members = benchmark.instance()
+    except CaseError as error:
+        return {**record, **error.fields}
+    try:
+        record.update(_measure(members, ctx, reports, spec, session))
+    except CaseError as error:
+        failures.append(error.fields)
+    try:
+        _call(members, "teardown", ctx)
+    except CaseError as error:
+        failures.append(error.fields)
+    return {**blank_record(spec), **failures[0]} if failures else record
+
+
+def blank_record(spec: Record) -> Record:
+    """Return a `case` line with nothing measured yet."""
+    named = {"type": "case", "benchmark": spec["benchmark"], "params": spec["params"]}
+    outcome = {"status": "ok", "reason": "", "log_tail": "", "flags": []}
+    timing = {"k": spec["k"] or 1, "clock": "host", "n_warmup": 0, "warmup_converged": True}
+    return {**named, **outcome, **timing, "first_call_s": None, "batches": _batches([], []), "values": []}
+
+
+def _batches(host_ns: List[int], spike: List[int]) -> Record:
+    return {"host_ns": host_ns, "device_ns": [], "spike": spike, "thinned": 1}
+
+
+def _call(members: Any, name: str, ctx: Context) -> Any:
+    """Call an optional function of the benchmark, if it has it."""
+    function = getattr(members, name, None)
+    with during(name):
+        return function(ctx) if function is not None else None
+
+
+def _measure(members: Any, ctx: Context, reports: Reports, spec: Record, session: Session) -> Record:
+    ctx.state = _call(members, "setup", ctx)
+    session.note_first_run()
+    if session.simulate is None:
+        timing = time_on_host(members.run, ctx, reports, spec, session.resolution_ns)
+    else:
+        timing = simulate_times(members, ctx, spec, session.simulate)
+    peak = session.memory.of_case() if session.measures_memory else None
+    with during("units"):
+        values = estimates(timing, peak, _call(members, "units", ctx)) + reports.values()
+    return {
+        "k": timing.warm_up.k,
+        "clock": timing.clock,
+        "n_warmup": timing.warm_up.calls,
+        "warmup_converged": timing.warm_up.converged,
+        "first_call_s": timing.first_call_ns / 1e9,
+        "batches": _batches(timing.host_ns, spikes(timing.host_ns)),
+        "values": values,
+        "flags": _flags(timing, values),
+    }
+
+
+def time_on_host(run: Run, ctx: Context, reports: Reports, spec: Record, resolution_ns: int) -> Timing:
+    """Time a case with the host's clock: first call, warm-up, batches."""
+    with during("run"):
+        start = time.perf_counter_ns()
+        workload = _first_call(run, ctx)
+        first_call_ns = time.perf_counter_ns() - start
+        gc.collect()  # so that what set-up and compilation left is not collected under the clock
+        limit_ns = int(1e9 * spec["t_case_s"])
+        if spec["k"] is None or spec["n_warmup"] is None:
+            warm_up = find_warm_up(workload, spec["t_case_s"], resolution_ns)
+        else:
+            warm_up = repeat_warm_up(workload, spec["k"], spec["n_warmup"], limit_ns // 2)
+            limit_ns -= warm_up.spent_ns
+        reports.clear()
+        host_ns = _time_checked(workload.batch(warm_up.k), min(spec["n_batches"], MAX_BATCHES), limit_ns)
+    return Timing("host", first_call_ns, warm_up, host_ns)
+
+
+def _first_call(run: Run, ctx: Context) -> Workload:
+    """Call `run` once and wait for its work; return how to go on doing so."""
+    result = run(ctx)
+    waited(lambda _: result, result)(ctx)  # this call's work, too, ends before the clock is read
+    run, cuda = waited(run, result), find_cuda()
+    if cuda is None:
+        return Workload(run, ctx, None)
+    cuda.synchronize()
+    return Workload(run, ctx, cuda.synchronize)
+
+
+def _time_checked(batch: Batch, n_batches: int, limit_ns: int) -> List[int]:
+    cuda = find_cuda()
+    if cuda is None:
+        return time_batches(batch, n_batches, limit_ns)
+    check = SynchronisationCheck(batch, cuda)
+    host_ns = time_batches(check, n_batches, limit_ns)
+    check.verify()
+    return host_ns
+
+
+# --- estimates ----------------------------------------------------------------------------------------------
+
+
+def _value(metric: str, value: float, unit: str, better: str, kind: str = "sampled") -> Record:
+    return {"metric": metric, "value": value, "unit": unit, "better": better, "kind": kind}
+
+
+def estimates(timing: Timing, peak: Optional[int], units: Any) -> List[Record]:
+    """Return the values that follow from the times, the peak memory [B] and the units of one call.
+
+    Tail quantiles are left out where they would rest on fewer than ten batches, or on means of several calls.
+
+    Raises:
+        InvalidValueError: `units` is not what a benchmark's `units` may return.
+    """
+    k, n = timing.warm_up.k, len(timing.host_ns)
+    values = [_value("latency_p50", median(timing.host_ns) / k / 1e9, "s", "lower")]
+    for percent in (90, 99):
+        if k == 1 and n * (100 - percent) >= 10 * 100:
+            latency = quantile(timing.host_ns, percent / 100) / 1e9
+            values.append(_value(f"latency_p{percent}", latency, "s", "lower"))
+    if peak is not None:
+        values.append(_value("peak_memory", peak, "B", "lower", "exact"))
+    return values + _rates(units, k * n / (sum(timing.host_ns) / 1e9))
+
+
+def _rates(units: Any, calls_per_s: float) -> List[Record]:
+    if units is None:
+        return []
+    if not isinstance(units, dict):
+        raise InvalidValueError(f"units returned a {type(units).__name__}, not a dict")
+    values = []
+    for name, count in units.items():
+        if name not in COUNTABLE:
+            raise InvalidValueError(f"units has {name!r}; it may have {', '.join(COUNTABLE)}")
+        rate = finite_number(finite_number(count, f"units[{name!r}]") * calls_per_s, f"the rate of {name}")
+        if name in RATES:
+            values.append(_value(RATES[name], rate, f"{name}/s", "higher"))
+    return values
+
+
+def _flags(timing: Timing, values: Sequence[Record]) -> List[str]:
+    metrics = {value["metric"] for value in values}
+    raised = {
+        "warmup_not_converged": not timing.warm_up.converged,
+        "tail_unavailable": not {"latency_p90", "latency_p99"} <= metrics,
+        "peak_memory_unavailable": "peak_memory" not in metrics,
+        "few_batches": len(timing.host_ns) < FEW_BATCHES,
+    }
+    return [flag for flag, is_raised in raised.items() if is_raised]
+
+
+# --- simulated devices --------------------------------------------------------------------------------------
+
+
+def simulate_times(members: Any, ctx: Context, spec: Record, simulate: Record) -> Timing:
+    """Call `run` once, then draw batch times around the benchmark's nominal time instead of measuring them.
+
+    Nominal is what `simulated_s(ctx)` returns [s], else the time of the one call. The draws depend on the
+    simulation's seed, the pair, the arm and the case alone.
+    """
+    nominal_ns = _nominal_ns(members, ctx)
+    for fault in _faults(simulate, "slow"):
+        nominal_ns *= fault["factor"]
+    k = spec["k"] or batch_size(nominal_ns, SIMULATED_RESOLUTION_NS)
+    place = (simulate["pair"], simulate["arm"], spec["benchmark"], _canonical(spec["params"]))
+    generator = random.Random("/".join(map(str, (simulate["seed"], *place))))
+    expected_ns = k * nominal_ns * math.exp(simulate["drift"] * simulate["pair"])
+    noise = [generator.gauss(0, simulate["noise_sd"]) for _ in range(min(spec["n_batches"], MAX_BATCHES))]
+    host_ns = [max(1, round(expected_ns * math.exp(deviation))) for deviation in noise]
+    return Timing("simulated", round(nominal_ns), WarmUp(k, 1, 0, True), host_ns)
+
+
+def _nominal_ns(members: Any, ctx: Context) -> float:
+    with during("run"):
+        start = time.perf_counter_ns()
+        members.run(ctx)
+        elapsed_ns = time.perf_counter_ns() - start
+    declared = _call(members, "simulated_s", ctx)
+    if declared is None:
+        return elapsed_ns
+    with during("simulated_s"):
+        seconds = finite_number(declared, "the result of simulated_s")
+        if seconds <= 0:
+            raise InvalidValueError(f"the result of simulated_s is {seconds}; it must be positive")
+    return seconds * 1e9
+
+
+def _faults(simulate: Record, kind: str) -> List[Record]:
+    """Return the faults of this kind that strike this arm and pair; a key left out matches all."""
+    here = {key: simulate[key] for key in ("arm", "pair")}
+    of_kind = [fault for fault in simulate["faults"] if fault["kind"] == kind]
+    return [fault for fault in of_kind if all(fault.get(key, here[key]) == here[key] for key in here)]
+
+
+def strike(simulate: Record) -> None:
+    """Crash or hang, if that is in the script for this arm and pair."""
+    if _faults(simulate, "crash"):
+        os._exit(CRASH_STATUS)
+    while _faults(simulate, "hang"):
+        time.sleep(3600)
+
+
+# --- the two modes ------------------------------------------------------------------------------------------
+
+
+def list_cases(request: Record, session: Session, out: ResultFile) -> None:
+    """Write every case of every file, and every reason why there are not more."""
+    metrics = [{"metric": "latency_p50", "unit": "s", "better": "lower", "kind": "sampled"}]
+    if session.measures_memory:
+        metrics.append({"metric": "peak_memory", "unit": "B", "better": "lower", "kind": "exact"})
+    for loaded in load_files(session.root, request["files"]):
+        shared = {"file": loaded.path, "file_digest": loaded.digest, "metrics": metrics}
+        for benchmark in loaded.benchmarks:
+            for params in benchmark.cases.values():
+                out.write({"type": "case", "benchmark": benchmark.name, "params": params, **shared})
+        for problem in loaded.problems:
+            texts = {"reason": problem.fields["reason"], "traceback": problem.fields["log_tail"]}
+            out.write({"type": "failure", "file": loaded.path, "benchmark": problem.benchmark, **texts})
+
+
+def measure_cases(request: Record, session: Session, out: ResultFile) -> None:
+    """Import the files of the cases asked for, then measure the cases in the order given."""
+    wanted = {_file_part(spec["benchmark"]) for spec in request["cases"]}
+    loaded = load_files(session.root, [path for path in request["files"] if short_name(path) in wanted])
+    if session.simulate is not None:
+        strike(session.simulate)
+    for spec in request["cases"]:
+        try:
+            benchmark, params = find_case(loaded, spec)
+        except CaseError as error:
+            out.write({**blank_record(spec), **error.fields})
+        else:
+            out.write(measure_case(benchmark, params, spec, session))
+
+
+def _file_part(benchmark: str) -> str:
+    return benchmark.partition(".")[0]
+
+
+def find_case(files: Sequence[LoadedFile], spec: Record) -> Tuple[Benchmark, Params]:
+    """Return the benchmark of a case, and its parameters as the file declares them.
+
+    Raises:
+        CaseError: its file or benchmark is broken (`failed`), or there is no such case (`missing`).
+    """
+    name, key = spec["benchmark"], _canonical(spec["params"])
+    of_name = [loaded for loaded in files if loaded.name == _file_part(name)]
+    for benchmark in [benchmark for loaded in of_name for benchmark in loaded.benchmarks]:
+        if benchmark.name == name and key in benchmark.cases:
+            return benchmark, benchmark.cases[key]
+    for problem in [problem for loaded in of_name for problem in loaded.problems]:
+        if problem.benchmark in (name, None):
+            raise CaseError(**problem.fields)
+    raise CaseError(f"there is no case {name} {key}", status="missing")
+
+
+def header(session: Session) -> Record:
+    """Return the first line: what measures, and with which clock."""
+    with open(OWN_PATH, "rb") as file:
+        version = hashlib.sha256(file.read()).hexdigest()[:12]
+    python = {"python": ".".join(map(str, sys.version_info[:3])), "implementation": sys.implementation.name}
+    clock = {"timer_resolution_s": session.resolution_ns / 1e9}
+    return {"type": "header", "harness_version": version, **python, **clock}
+
+
+def main() -> None:
+    """Answer the request on standard input."""
+    if os.path.realpath(sys.path[0]) == os.path.dirname(OWN_PATH):
+        sys.path.pop(0)  # a script's folder comes first, and the modules in ours would shadow the user's
+    faulthandler.enable()  # a benchmark that dies of a signal leaves a traceback on standard error
+    request = json.loads(sys.stdin.buffer.read())
+    out = ResultFile(request["result"])
+    session = Session(request)
+    out.write(header(session))
+    os.chdir(session.root)
+    answer = list_cases if request["mode"] == "list" else measure_cases
+    answer(request, session, out)
+    session.memory.read()
+    out.write({"type": "end", "startup_s": session.startup_s, "mem_peak_rss_b": session.memory.highest})
+
+
+def leave() -> None:
+    """End the process now: a thread or an exit handler that a benchmark left must not hold up the next one."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, OSError, ValueError):
+            pass
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
+    leave()

@@ -1,0 +1,244 @@
+"""Runs other people's programs: each under a keeper, within a time limit, with bounded output, within the lease.
+
+Everything that a job starts comes through here, git and installers too, so that nothing outlives its lease. The
+program may print without end, kill its process group, or leave children behind; all of that is an `Ended`, no error.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from workers.errors import JobError
+from workers.keeper import Kept
+from workers.protocol import CaseStatus
+from workers.tenure import Tenure
+
+log = logging.getLogger(__name__)
+
+KEPT_B = 64 * 1024
+PIPE_B = 64 * 1024
+GRACE_S = 5.0
+
+
+class Output:
+    """What a program printed: the first and the last bytes, `kept_b` each, and how much there was between them."""
+
+    def __init__(self, kept_b: int = KEPT_B) -> None:
+        self._kept_b = kept_b
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._dropped = 0
+
+    def add(self, chunk: bytes) -> None:
+        """Take the next bytes."""
+        room = self._kept_b - len(self._head)
+        self._head += chunk[:room]
+        self._tail += chunk[room:]
+        excess = max(0, len(self._tail) - self._kept_b)
+        del self._tail[:excess]
+        self._dropped += excess
+
+    @property
+    def raw(self) -> bytes:
+        """All that was kept, as it was printed."""
+        return bytes(self._head + self._tail)
+
+    @property
+    def text(self) -> str:
+        """All that was kept, with a line that says what was dropped."""
+        gap = f"\n[{self._dropped} bytes left out]\n" if self._dropped else ""
+        return _readable(self._head) + gap + _readable(self._tail)
+
+    def tail(self, size: int = 16 * 1024) -> str:
+        """Return the last `size` bytes or less."""
+        return _readable((self._head + self._tail if not self._dropped else self._tail)[-size:])
+
+
+@dataclass(frozen=True)
+class Program:
+    """What to run, and how long it may take [s].
+
+    `announces_start`: its first byte of output says that it begins now, and is no output. `pass_fds` stay open in it.
+    `kept_b`: how much is kept of the beginning and of the end of its output, each.
+    """
+
+    argv: Sequence[str]
+    env: Mapping[str, str]
+    cwd: Path
+    timeout_s: float
+    announces_start: bool = False
+    pass_fds: Sequence[int] = ()
+    kept_b: int = KEPT_B
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended. `exit_code` is a shell's: 128 + n after signal n."""
+
+    exit_code: int
+    timed_out: bool
+    out_of_memory: bool
+    output: Output = field(repr=False)
+    started_at: datetime
+    t_start_ns: int
+    duration_ns: int
+    timeout_s: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether the program ended by itself with status 0."""
+        return self.exit_code == 0 and not self.timed_out
+
+    @property
+    def status(self) -> CaseStatus:
+        """The status of what it was to measure."""
+        if self.timed_out:
+            return "timeout"
+        if self.out_of_memory:
+            return "oom"
+        return "ok" if self.exit_code == 0 else "failed"
+
+    @property
+    def reason(self) -> str:
+        """A code and a sentence; empty if all is well."""
+        if self.timed_out:
+            return f"timeout: it ran for over {self.timeout_s:.0f} s and was stopped"
+        if self.out_of_memory:
+            return "oom: the kernel killed it because memory ran out"
+        if self.exit_code > 128:
+            return f"killed: it was ended by signal {_signal_name(self.exit_code - 128)}"
+        return f"exit_code: it ended with exit status {self.exit_code}" if self.exit_code else ""
+
+
+class Runner:
+    """Runs programs one after another for as long as the lease lasts."""
+
+    def __init__(self, tenure: Tenure) -> None:
+        self._tenure = tenure
+
+    def run(self, program: Program) -> Ended:
+        """Run a program to its end and return how that came.
+
+        Raises:
+            LeaseEndedError: the lease was over before or ended meanwhile; nothing of the program is left.
+            JobError: it could not be started.
+        """
+        self._tenure.check()
+        kills_before = _out_of_memory_kills()
+        watch = _Watch(program)
+        with _start(program) as kept:
+            self._tenure.on_end = lambda: _ask_to_end(kept)
+            if self._tenure.over.is_set():  # it may have come before anyone was told
+                _ask_to_end(kept)
+            watch.follow(kept)
+            exit_code = kept.wait()
+        self._tenure.on_end = lambda: None
+        self._tenure.check()
+        if exit_code < 0:  # the program has killed its keeper, and ended with it
+            exit_code = 128 - exit_code
+        was_killed = exit_code == 128 + signal.SIGKILL and not watch.timed_out
+        return watch.ended(exit_code, out_of_memory=was_killed and _out_of_memory_kills() > kills_before)
+
+
+class _Watch:
+    """Follows one program: reads its output, and has it ended when its time is up."""
+
+    def __init__(self, program: Program) -> None:
+        self.output = Output(program.kept_b)
+        self.timed_out = False
+        self._program = program
+        self._started_at = datetime.now(UTC)
+        self._t_start_ns = time.monotonic_ns()
+        self._awaits_start = program.announces_start
+
+    def follow(self, kept: Kept) -> None:
+        """Return when the program's output has ended, which it does with its last process."""
+        assert kept.stdout is not None
+        pipe = kept.stdout.fileno()
+        with selectors.DefaultSelector() as selector:
+            selector.register(pipe, selectors.EVENT_READ)
+            while True:
+                is_ready = selector.select(self._left_s())
+                if self._left_s() == 0:
+                    self._time_out(kept)
+                if is_ready:
+                    chunk = os.read(pipe, PIPE_B)
+                    if not chunk:
+                        return
+                    self._take(chunk)
+
+    def ended(self, exit_code: int, *, out_of_memory: bool) -> Ended:
+        """Return the whole story, ending now."""
+        duration_ns = time.monotonic_ns() - self._t_start_ns
+        times = (self._started_at, self._t_start_ns, duration_ns, self._program.timeout_s)
+        return Ended(exit_code, self.timed_out, out_of_memory, self.output, *times)
+
+    def _take(self, chunk: bytes) -> None:
+        if self._awaits_start:
+            self._t_start_ns, self._awaits_start = time.monotonic_ns(), False
+            chunk = chunk[1:]
+        self.output.add(chunk)
+
+    def _left_s(self) -> float | None:
+        """Return the time until the limit [s]; None once it has struck."""
+        if self.timed_out:
+            return None
+        return max(0.0, self._program.timeout_s - (time.monotonic_ns() - self._t_start_ns) / 1e9)
+
+    def _time_out(self, kept: Kept) -> None:
+        self.timed_out = True
+        _ask_to_end(kept)
+
+
+def _start(program: Program) -> Kept:
+    try:
+        return Kept(
+            program.argv,
+            cwd=program.cwd,
+            env=program.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            pass_fds=program.pass_fds,
+            grace_s=GRACE_S,
+        )
+    except OSError as error:
+        raise JobError("agent_fault", f"{program.argv[0]} could not be started: {error}") from error
+
+
+def _ask_to_end(kept: Kept) -> None:
+    """Have the keeper end everything, without waiting for it."""
+    try:
+        kept.stop(timeout=0)
+    except subprocess.TimeoutExpired:
+        log.debug("process %d was asked to end", kept.pid)
+
+
+def _out_of_memory_kills() -> int:
+    """Return how many processes the kernel has killed for want of memory since boot."""
+    try:
+        match = re.search(r"^oom_kill (\d+)$", Path("/proc/vmstat").read_text(), re.MULTILINE)
+    except OSError:
+        match = None
+    return int(match[1]) if match else 0
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return f"{number} ({signal.Signals(number).name})"
+    except ValueError:
+        return str(number)
+
+
+def _readable(raw: bytes | bytearray) -> str:
+    """Return text for people: what is no UTF-8 is replaced, and so is NUL, which no database takes."""
+    return raw.decode(errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")

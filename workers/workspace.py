@@ -1,0 +1,57 @@
+"""The folders of one run: work trees, private homes, caches. All of it goes when the run ends.
+
+Paths that a measured process sees have the same length in both arms and in every invocation, since the length of
+environment and arguments moves the stack.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from pathlib import Path
+from typing import Self
+
+from workers.protocol import Arm
+
+
+class Workspace:
+    """A run's folder; as a context manager it is made anew, and removed at the end."""
+
+    def __init__(self, work_dir: Path, run_id: int) -> None:
+        self.path = work_dir / str(run_id)
+        self._homes = 0
+
+    def checkout(self, arm: Arm) -> Path:
+        """Return where an arm's work tree is."""
+        return self.path / "arms" / arm
+
+    def caches(self, arm: Arm) -> Path:
+        """Return where compilers keep what they make for an arm."""
+        return self.path / "caches" / arm
+
+    def new_home(self) -> Path:
+        """Return a new, empty folder for one process: its home, its temporary files, its result."""
+        self._homes += 1
+        home = self.path / "homes" / f"{self._homes:06d}"
+        home.mkdir(parents=True, mode=0o700)
+        return home
+
+    def __enter__(self) -> Self:
+        remove_tree(self.path)
+        (self.path / "arms").mkdir(parents=True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        remove_tree(self.path)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder as far as possible, read-only folders in it too; nothing happens if it is not there."""
+    for base, folders, _ in os.walk(path):
+        for name in folders:
+            folder = Path(base, name)
+            mode = folder.lstat().st_mode
+            if stat.S_ISDIR(mode) and mode & stat.S_IRWXU != stat.S_IRWXU:
+                folder.chmod(stat.S_IMODE(mode) | stat.S_IRWXU)
+    shutil.rmtree(path, ignore_errors=True)
