@@ -67,6 +67,14 @@ class MetricPlan:
     timer_floor: float = 0.0
 
     @property
+    def smallest_change(self) -> float:
+        """The effect that a verdict must exceed (ln units): of an exact metric, sampled or not, its tolerance.
+
+        Else a metric that varies a little would fail a check by less than one that does not vary at all may.
+        """
+        return self.tau if self.kind == "exact" else self.tau0
+
+    @property
     def limits(self) -> tuple[Limit, ...]:
         """The budgets that are set."""
         ends = ((self.budget_max, False), (self.budget_min, True))
@@ -138,7 +146,7 @@ def judge_case(
         alpha=alpha,
         m=m if plan.gating else 1,
         alpha_pass=alpha_pass,
-        tau0=plan.tau0,
+        tau0=plan.smallest_change,
         tau=plan.tau,
         g=plan.g,
         s_floor=plan.timer_floor,

@@ -193,7 +193,7 @@ class SequentialRule:
     """The rule with everything that must be fixed before the first pair.
 
     alpha: error level of the job; m: its gating (case, metric) pairs, which share alpha; alpha_pass: level of
-    `no_regression`; tau0 < tau: minimum effect and tolerance (ln units); g: variance of the prior; s_floor:
+    `no_regression`; tau0 ≤ tau: minimum effect and tolerance (ln units); g: variance of the prior; s_floor:
     smallest standard deviation that the timer can resolve (ln units).
     """
 
@@ -213,8 +213,10 @@ class SequentialRule:
             )
         if self.m < 1:
             raise ValueError(f"m is {self.m}; at least one metric shares alpha")
-        if not 0 <= self.tau0 < self.tau:
-            raise ValueError(f"minimum effect {self.tau0!r} must be ≥ 0 and below the tolerance {self.tau!r}")
+        if not 0 <= self.tau0 <= self.tau or self.tau == 0:
+            raise ValueError(
+                f"minimum effect {self.tau0!r} must be ≥ 0 and at most the tolerance {self.tau!r}, which is > 0"
+            )
         if not (self.g > 0 and self.s_floor >= 0):
             raise ValueError(f"g {self.g!r} must be > 0 and s_floor {self.s_floor!r} ≥ 0")
 

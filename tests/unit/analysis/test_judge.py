@@ -319,6 +319,13 @@ def test_exact_metric_that_varies_is_sampled():
     assert judged.sigma_pair > 0
 
 
+def test_exact_metric_that_varies_must_still_be_worse_by_more_than_its_tolerance():
+    base = [100, 103, 100, 103, 100, 103, 100, 103]
+    grown = judge_case(MEMORY, pairs_of(base, [value * 1.016 for value in base]))
+    assert (grown.kind, grown.verdict) == ("sampled", Verdict.NO_REGRESSION)
+    assert grown.change == pytest.approx(0.016)
+
+
 def test_exact_metric_in_a_bad_environment_is_not_measured():
     judged = judge_case(MEMORY, voided(pairs_of([1] * 4, [1] * 4), {0, 1, 2}))
     assert (judged.verdict, judged.reason) == (Verdict.NOT_MEASURED, "invalid_environment")
