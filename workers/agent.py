@@ -18,10 +18,10 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from http import HTTPStatus
 
-from workers.client import Patience, ServiceClient
-from workers.clock import Clock
+from workers.arms.workspace import remove_tree
 from workers.config import Config
 from workers.devices.base import Device
+from workers.devices.group import DeviceGroup
 from workers.errors import (
     InUseError,
     JobError,
@@ -32,13 +32,15 @@ from workers.errors import (
     UnreachableError,
     UsageError,
 )
-from workers.locks import LockFile
-from workers.measure import Means, measure
+from workers.host.clock import Clock
+from workers.host.locks import LockFile
+from workers.lease.client import Patience, ServiceClient
+from workers.lease.queue import Hints
+from workers.lease.spool import Spool
+from workers.lease.tenure import End, Tenure
+from workers.measuring.measure import Means, measure
+from workers.programs.cgroups import Cgroups
 from workers.protocol import Claim, Finish, Lease, Register, Registered
-from workers.queue import Hints
-from workers.spool import Spool
-from workers.tenure import End, Tenure
-from workers.workspace import remove_tree
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +55,7 @@ LAST_WORD_S = 3.0
 TAKEN_OVER = ("device_in_use", "name_in_use", "superseded_agent")
 """What the service says when another agent has this one's device, or its name."""
 
-Measure = Callable[[Tenure, Device, Means], Finish]
+Measure = Callable[[Tenure, DeviceGroup, Means], Finish]
 
 
 class Agent:
@@ -76,6 +78,7 @@ class Agent:
         self._hints = hints
         self._measure = measure
         self._spool = Spool(config.spool_dir)
+        self._cgroups = Cgroups(config.data_dir)
         self._instance = secrets.token_hex(16)
         self._stopping = threading.Event()
         self._news = threading.Event()
@@ -116,6 +119,7 @@ class Agent:
             self._config.data_dir.mkdir(parents=True, exist_ok=True)
             busy = f"another agent works in {self._config.data_dir}; give this one a folder of its own by --data-dir"
             stack.enter_context(LockFile(self._config.data_dir / "agent.lock", busy))
+            stack.enter_context(self._cgroups)
         except BaseException:
             stack.close()
             raise
@@ -200,7 +204,7 @@ class Agent:
 
     def _carry_out(self, tenure: Tenure) -> Finish:
         try:
-            finish = self._measure(tenure, self._device_of(tenure.lease), self._means())
+            finish = self._measure(tenure, self._devices_of(tenure.lease), self._means())
         except InUseError as error:
             finish = _infrastructure("device_busy", str(error))
         except JobError as error:
@@ -217,14 +221,22 @@ class Agent:
         return finish.model_copy(update={"device_s": tenure.device_s})
 
     def _means(self) -> Means:
-        return Means(self._client, self._spool, self._config)
+        return Means(self._client, self._spool, self._config, self._clock, self._cgroups)
 
-    def _device_of(self, lease: Lease) -> Device:
-        wanted = lease.job.hardware_ids
-        if len(wanted) != 1 or wanted[0] not in self._devices:
-            message = f"this agent measures on one of {sorted(self._devices)}, not on {wanted}"
+    def _devices_of(self, lease: Lease) -> DeviceGroup:
+        """Return the lease's devices, in its order."""
+        wanted = list(dict.fromkeys(lease.job.hardware_ids))
+        found = [self._devices[name] for name in wanted if name in self._devices]
+        if not found or len(found) < len(wanted):
+            message = f"this agent measures on {sorted(self._devices)}, not on {wanted}"
             raise JobError("no_such_device", message)
-        return self._devices[wanted[0]]
+        kinds = sorted({device.kind for device in found})
+        if len(kinds) > 1:
+            message = (
+                f"the devices {wanted} are of the kinds {kinds}; those of one kind are measured on together"
+            )
+            raise JobError("mixed_devices", message, retryable=False)
+        return DeviceGroup(found)
 
     def _finish(self, lease: Lease, finish: Finish, me: Registered) -> None:
         limit_s = LAST_WORD_S if self._stopping.is_set() else me.lease_ttl_s

@@ -20,15 +20,15 @@ from urllib.parse import urlsplit
 
 import click
 
-from workers import queue
 from workers.agent import Agent
-from workers.client import ServiceClient
-from workers.clock import SystemClock
-from workers.config import DEFAULT_URL, Config, default_data_dir
+from workers.config import DEFAULT_URL, LONGEST_SETTLE_S, Config, default_data_dir
 from workers.devices import KINDS, detect
 from workers.devices.base import Device, Host
 from workers.errors import InUseError, UsageError, WorkerError
-from workers.locks import shared_folder
+from workers.host.clock import SystemClock
+from workers.host.locks import shared_folder
+from workers.lease import queue
+from workers.lease.client import ServiceClient
 
 USAGE, FAULT, TRY_LATER = 64, 70, 75
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -77,6 +77,14 @@ log = logging.getLogger(__name__)
     show_default=True,
     help="Environments unused for longest are removed above this size.",
 )
+@click.option(
+    "--longest-settle-s",
+    envvar="RATCHET_WORKER_SETTLE_S",
+    type=click.FloatRange(min=0),
+    default=LONGEST_SETTLE_S,
+    show_default=True,
+    help="How long each invocation may wait for its devices to cool down.  [RATCHET_WORKER_SETTLE_S]",
+)
 @click.version_option(package_name="ratchet-perf")
 def command(
     url: str,
@@ -86,6 +94,7 @@ def command(
     data_dir: Path | None,
     once: bool,
     environments_max_gb: float,
+    longest_settle_s: float,
 ) -> None:
     """Measure benchmark jobs of a Ratchet service on this host's devices, until stopped.
 
@@ -105,6 +114,7 @@ def command(
             script=_path_from("RATCHET_SIMULATED"),
             lock_dir=_path_from("RATCHET_WORKER_LOCKS") or shared_folder(),
             environments_max_gb=environments_max_gb,
+            longest_settle_s=longest_settle_s,
         )
     )
 

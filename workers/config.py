@@ -6,9 +6,10 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from workers.locks import shared_folder
+from workers.host.locks import shared_folder
 
 DEFAULT_URL = "http://127.0.0.1:8440"
+LONGEST_SETTLE_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Config:
     """Describes the simulated devices."""
     lock_dir: Path = field(default_factory=shared_folder)
     environments_max_gb: float = 20.0
+    longest_settle_s: float = LONGEST_SETTLE_S
+    """How long an invocation may wait for its devices to be as warm as before the others, and alone [s]."""
 
     @property
     def mirrors_dir(self) -> Path:

@@ -7,10 +7,11 @@ the request says which cases, in which order and how often, and what the numbers
 The request is one JSON object::
 
     {"mode": "list" | "measure", "root": "/abs/checkout", "files": ["benchmarks/bench_x.py"], "device": "cpu",
+     "devices": every device of the job, `device` first (left out: that one alone),
      "cases": [{"benchmark", "params", "seed", "k", "n_warmup", "n_batches", "t_case_s"}],
      "result": "/abs/file", "spawned_ns": time.time_ns() just before this process was started,
-     "simulate": null | {"noise_sd", "drift", "seed", "arm", "pair",
-                         "faults": [{"kind": "crash" | "hang" | "slow", "factor", "arm", "pair"}]}}
+     "simulate": null | {"arm", "pair", "devices": [{"noise_sd", "drift", "seed",
+                         "faults": [{"kind": "crash" | "hang" | "slow", "factor", "arm", "pair"}]}]}}
 
 `k` and `n_warmup` are null in the first block, where they are found out, and numbers afterwards. The result
 file gets one JSON object a line, each written as soon as it is known: a `header`, then `case` and (when
@@ -495,9 +496,10 @@ class Reports:
 class Context:
     """What every function of a benchmark gets: the case's parameters, and what `setup` returned."""
 
-    def __init__(self, params: Params, device: str, seed: int, reports: Reports) -> None:
+    def __init__(self, params: Params, devices: Sequence[str], seed: int, reports: Reports) -> None:
         self.params = dict(params)
-        self.device = device
+        self.devices = list(devices)
+        self.device = self.devices[0]
         self.seed = seed
         self.state: Any = None
         self.report = reports.add
@@ -530,6 +532,23 @@ def find_cuda() -> Any:
     """Return `torch.cuda` if the measured code has started CUDA through torch, else None."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     return cuda if cuda is not None and cuda.is_initialized() else None
+
+
+def used_devices(cuda: Any) -> List[int]:
+    """Return the CUDA devices that hold memory of this process; asking the others for work would start them."""
+    return [device for device in range(cuda.device_count()) if cuda.memory_reserved(device)]
+
+
+def synchroniser(cuda: Any, n_devices: int) -> Callable[[], None]:
+    """Return what waits for the queued work of a job's devices: the current one, or all in use if it has several."""
+    used = used_devices(cuda) if n_devices > 1 else []
+
+    def synchronise() -> None:
+        for device in used:
+            cuda.synchronize(device)
+
+    current: Callable[[], None] = cuda.synchronize
+    return synchronise if len(used) > 1 else current
 
 
 def waited(run: Run, result: Any) -> Run:
@@ -595,9 +614,8 @@ class SynchronisationCheck:
 
     def _synchronise_all(self) -> int:
         start = time.perf_counter_ns()
-        for device in range(self._cuda.device_count()):
-            if self._cuda.memory_reserved(device):  # synchronising an unused device would start it
-                self._cuda.synchronize(device)
+        for device in used_devices(self._cuda):
+            self._cuda.synchronize(device)
         return time.perf_counter_ns() - start
 
 
@@ -755,7 +773,7 @@ class Session:
 
     def __init__(self, request: Record) -> None:
         self.root: str = request["root"]
-        self.device: str = request["device"]
+        self.devices: List[str] = request.get("devices") or [request["device"]]
         self.simulate: Optional[Record] = request["simulate"]
         self.spawned_ns: int = request["spawned_ns"]
         self.startup_s: Optional[float] = None
@@ -788,7 +806,7 @@ def measure_case(benchmark: Benchmark, params: Params, spec: Record, session: Se
     gc.collect()  # what the case before left in cycles is not this one's memory
     session.memory.begin_case()
     reports = Reports()
-    ctx = Context(params, session.device, spec["seed"], reports)
+    ctx = Context(params, session.devices, spec["seed"], reports)
     record, failures = blank_record(spec), []
     try:
         with during("creating the benchmark"):
@@ -873,8 +891,9 @@ def _first_call(run: Run, ctx: Context) -> Workload:
     run, cuda = waited(run, result), find_cuda()
     if cuda is None:
         return Workload(run, ctx, None)
-    cuda.synchronize()
-    return Workload(run, ctx, cuda.synchronize)
+    synchronise = synchroniser(cuda, len(ctx.devices))
+    synchronise()
+    return Workload(run, ctx, synchronise)
 
 
 def _time_checked(batch: Batch, n_batches: int, limit_ns: int) -> List[int]:
@@ -946,18 +965,34 @@ def simulate_times(members: Any, ctx: Context, spec: Record, simulate: Record) -
     """Call `run` once, then draw batch times around the benchmark's nominal time instead of measuring them.
 
     Nominal is what `simulated_s(ctx)` returns [s], else the time of the one call. The draws depend on the
-    simulation's seed, the pair, the arm and the case alone.
+    devices' seeds, the pair, the arm and the case alone. Several devices work in step: a batch lasts as long as
+    on the slowest.
     """
     nominal_ns = _nominal_ns(members, ctx)
-    for fault in _faults(simulate, "slow"):
-        nominal_ns *= fault["factor"]
-    k = spec["k"] or batch_size(nominal_ns, SIMULATED_RESOLUTION_NS)
+    factors = [_slowdown(simulate, device) for device in simulate["devices"]]
+    k = spec["k"] or batch_size(nominal_ns * max(factors), SIMULATED_RESOLUTION_NS)
+    n_batches = min(spec["n_batches"], MAX_BATCHES)
     place = (simulate["pair"], simulate["arm"], spec["benchmark"], _canonical(spec["params"]))
-    generator = random.Random("/".join(map(str, (simulate["seed"], *place))))
-    expected_ns = k * nominal_ns * math.exp(simulate["drift"] * simulate["pair"])
-    noise = [generator.gauss(0, simulate["noise_sd"]) for _ in range(min(spec["n_batches"], MAX_BATCHES))]
-    host_ns = [max(1, round(expected_ns * math.exp(deviation))) for deviation in noise]
-    return Timing("simulated", round(nominal_ns), WarmUp(k, 1, 0, True), host_ns)
+    drawn = [
+        _draw(device, place, k * nominal_ns * factors[index], n_batches)
+        for index, device in enumerate(simulate["devices"])
+    ]
+    host_ns = [max(1, round(max(times[batch] for times in drawn))) for batch in range(n_batches)]
+    return Timing("simulated", round(nominal_ns * max(factors)), WarmUp(k, 1, 0, True), host_ns)
+
+
+def _slowdown(simulate: Record, device: Record) -> float:
+    factor = 1.0
+    for fault in _faults(simulate, device, "slow"):
+        factor *= fault["factor"]
+    return factor
+
+
+def _draw(device: Record, place: Tuple[Any, ...], batch_ns: float, n_batches: int) -> List[float]:
+    """Draw the batch times of one device [ns]; `place` begins with the pair."""
+    generator = random.Random("/".join(map(str, (device["seed"], *place))))
+    expected_ns = batch_ns * math.exp(device["drift"] * place[0])
+    return [expected_ns * math.exp(generator.gauss(0, device["noise_sd"])) for _ in range(n_batches)]
 
 
 def _nominal_ns(members: Any, ctx: Context) -> float:
@@ -975,18 +1010,18 @@ def _nominal_ns(members: Any, ctx: Context) -> float:
     return seconds * 1e9
 
 
-def _faults(simulate: Record, kind: str) -> List[Record]:
-    """Return the faults of this kind that strike this arm and pair; a key left out matches all."""
+def _faults(simulate: Record, device: Record, kind: str) -> List[Record]:
+    """Return the device's faults of this kind that strike this arm and pair; a key left out matches all."""
     here = {key: simulate[key] for key in ("arm", "pair")}
-    of_kind = [fault for fault in simulate["faults"] if fault["kind"] == kind]
+    of_kind = [fault for fault in device["faults"] if fault["kind"] == kind]
     return [fault for fault in of_kind if all(fault.get(key, here[key]) == here[key] for key in here)]
 
 
 def strike(simulate: Record) -> None:
-    """Crash or hang, if that is in the script for this arm and pair."""
-    if _faults(simulate, "crash"):
+    """Crash or hang, if that is in the script of one of the devices for this arm and pair."""
+    if any(_faults(simulate, device, "crash") for device in simulate["devices"]):
         os._exit(CRASH_STATUS)
-    while _faults(simulate, "hang"):
+    while any(_faults(simulate, device, "hang") for device in simulate["devices"]):
         time.sleep(3600)
 
 

@@ -158,6 +158,7 @@ class Kept:
         if self._keeper.stdin is not None:
             self._keeper.stdin.close()
         self._keeper.terminate()  # a child that the owner forked meanwhile may hold a copy of the pipe
+        self._keeper.send_signal(signals.SIGCONT)  # the command may have stopped it
         return self._keeper.wait(timeout)
 
     def close(self) -> None:

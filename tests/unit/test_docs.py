@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 
@@ -13,8 +14,8 @@ from app.cli import COMMANDS
 from app.config import ServiceSettings
 from app.services.access import Scope
 from workers.cli import command as worker_command
-from workers.commands import BatchLine, ValueLine
 from workers.devices import KINDS
+from workers.measuring.commands import BatchLine, ValueLine
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
@@ -104,12 +105,15 @@ def test_every_key_of_a_reported_line_is_documented():
     assert [key for key in keys if f"`{key}`" not in FORMATS] == []
 
 
-def test_rooms_of_the_house_are_those_of_the_tree():
+@pytest.mark.parametrize("house", ["app", "workers"])
+def test_rooms_of_the_house_are_those_of_the_tree(house):
     plan = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").split("## The house")[1].split("```")[1]
-    rooms = [line.strip().partition("  ")[0] for line in plan.splitlines() if re.match("  [a-z]", line)]
+    _, below = re.split(rf"^{house}/.*\n", plan, flags=re.MULTILINE)
+    lines = itertools.takewhile(lambda line: line.startswith(" "), below.splitlines())
+    rooms = [line.strip().partition("  ")[0] for line in lines if re.match("  [a-z]", line)]
     named = [name.strip("/") for room in rooms for name in room.split()]
-    assert [name for name in named if not (ROOT / "app" / name).exists()] == []
+    assert [name for name in named if not (ROOT / house / name).exists()] == []
     there = [
-        path.name for path in (ROOT / "app").iterdir() if path.name not in ("__init__.py", "__pycache__")
+        path.name for path in (ROOT / house).iterdir() if path.name not in ("__init__.py", "__pycache__")
     ]
     assert [name for name in there if name not in named] == []

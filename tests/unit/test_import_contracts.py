@@ -17,6 +17,11 @@ BREACHES = [
     ("the agent stands alone", "workers/agent", "import app.domain"),
     ("the agent stands alone", "workers/agent", "import sqlalchemy"),
     (
+        "the agent's arrows point down, too",
+        "workers/host",
+        "import workers.lease",
+    ),
+    (
         "the service knows the agent by its protocol, and the keeper of processes",
         "app/services",
         "import workers.agent",
@@ -37,7 +42,13 @@ def lint(folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def house(tmp_path: Path) -> Path:
     """A tree with an empty module for each that the contracts name, under the contracts of the real one."""
-    named = {f"app.{name.strip()}" for row in SETTINGS["contracts"][0]["layers"] for name in row.split("|")}
+    named = {
+        f"{container}.{name.strip()}"
+        for contract in SETTINGS["contracts"]
+        for container in contract.get("containers", [])
+        for row in contract["layers"]
+        for name in row.split("|")
+    }
     named |= {name for contract in SETTINGS["contracts"] for name in contract.get("source_modules", [])}
     for name in (*named, "workers.agent", "migrations.env"):
         path = tmp_path / f"{name.replace('.', '/')}.py"

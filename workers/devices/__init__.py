@@ -1,6 +1,6 @@
 """Device kinds behind one interface (`base.Device`); the registry is `KINDS`.
 
-A new kind is one module here and one line below.
+A new kind is one module here and one line below. A lease may be on several devices of one kind (`group.DeviceGroup`).
 """
 
 from __future__ import annotations

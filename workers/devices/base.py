@@ -7,13 +7,13 @@ happens outside the measured process; inside it, the harness keeps the clock.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from workers.fingerprint import Fingerprint, machine_hash
-from workers.locks import LockFile, lock_path
+from workers.host.fingerprint import Fingerprint, machine_hash
+from workers.host.locks import LockFile, lock_path
 from workers.protocol import DeviceReport
 
 TICK_FIELDS = (
@@ -129,6 +129,19 @@ class Device(ABC):
     @abstractmethod
     def flush_cache(self) -> bool:
         """Overwrite the device's last-level cache; False where its size is unknown."""
+
+    @classmethod
+    def addresses(cls, devices: Sequence[Device]) -> list[str]:
+        """Return what measured code that sees `devices` of this kind, in this order, is told to run on."""
+        return [device.address for device in devices]
+
+    @classmethod
+    def visible_env(cls, devices: Sequence[Device]) -> dict[str, str]:
+        """Return the environment that shows a measured process `devices` of this kind and no others of the host.
+
+        Empty for a kind that is no accelerator; the others have a variable of their maker's.
+        """
+        return {}
 
     def simulation(self) -> dict[str, Any] | None:
         """Return how the harness shall make its times up; None for a device that really measures."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from workers.devices.base import Device, DeviceTimer, Host, Tick, tick
-from workers.fingerprint import (
+from workers.host.fingerprint import (
     CPU,
     Fingerprint,
     cpu_model,

@@ -5,11 +5,12 @@ The script is a JSON list of devices, named by `RATCHET_SIMULATED`:
     [{"class": "sim-a100", "hardware_id": "sim-0", "model": "Simulated A100",
       "noise_sd": 0.01, "drift": 0.0, "seed": 1,
       "faults": [{"kind": "slow", "factor": 1.1, "arm": "head"}, {"kind": "crash", "pair": 3}],
-      "fingerprint": {"machine": {"driver": "1.2.3"}}, "telemetry": {"temp_c": 45.0}}]
+      "fingerprint": {"machine": {"driver": "1.2.3"}}, "telemetry": {"temp_c": 45.0},
+      "ticks": [{"temp_c": 45.0}, {"temp_c": 60.0, "foreign_pids": [7]}, {"temp_c": 45.0}]}]
 
 Only `class` and `hardware_id` are required. Times are drawn by the harness around each benchmark's nominal time, with a
 standard deviation of `noise_sd` and a shift of `drift` per pair (both in ln units); a fault strikes the arm and the
-pair that it names, or every one.
+pair that it names, or every one. `ticks` change the telemetry from one reading to the next; the last one stays.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -24,7 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from workers.devices.base import TICK_FIELDS, Device, DeviceTimer, Host, Tick, tick
 from workers.errors import UsageError
-from workers.fingerprint import Fingerprint, host_fingerprint, with_unavailable
+from workers.host.fingerprint import Fingerprint, host_fingerprint, with_unavailable
 from workers.protocol import Arm, Name
 
 
@@ -62,7 +64,12 @@ class Script(_Part):
     faults: list[Fault] = Field(default_factory=list)
     fingerprint: FingerprintParts = Field(default_factory=FingerprintParts)
     telemetry: dict[str, Any] = Field(default_factory=dict)
+    ticks: list[dict[str, Any]] = Field(default_factory=list)
+    """What readings after each other have in place of `telemetry`; the last one stays."""
 
+
+VISIBLE = "SIMULATED_VISIBLE_DEVICES"
+"""Names the devices that a measured process may use, as an accelerator's own variable does."""
 
 SCRIPTS = TypeAdapter(list[Script])
 
@@ -77,6 +84,7 @@ class SimulatedDevice(Device):
             host, hardware_id=script.hardware_id, device_class=script.device_class, model=script.model
         )
         self._script = script
+        self._readings = 0
 
     @classmethod
     def detect(cls, host: Host) -> list[Self]:
@@ -106,16 +114,26 @@ class SimulatedDevice(Device):
         return None
 
     def telemetry(self) -> Tick:
-        """Return the script's readings."""
-        return tick(**{"t_ns": time.monotonic_ns(), **self._script.telemetry})
+        """Return the script's readings, the next ones with each call."""
+        self._readings += 1
+        return tick(**{"t_ns": time.monotonic_ns(), **self._scripted()})
 
     def processes(self) -> list[int]:
-        """Return the foreign processes that the script claims."""
-        return list(self._script.telemetry.get("foreign_pids") or [])
+        """Return the foreign processes of the last reading."""
+        return list(self._scripted().get("foreign_pids") or [])
+
+    def _scripted(self) -> dict[str, Any]:
+        ticks = self._script.ticks or [{}]
+        return {**self._script.telemetry, **ticks[min(max(self._readings, 1), len(ticks)) - 1]}
 
     def flush_cache(self) -> bool:
         """Return False: there is no cache whose size could be known."""
         return False
+
+    @classmethod
+    def visible_env(cls, devices: Sequence[Device]) -> dict[str, str]:
+        """Return the variable that names these devices by their hardware ids."""
+        return {VISIBLE: ",".join(device.hardware_id for device in devices)}
 
     def simulation(self) -> dict[str, Any]:
         """Return what the harness needs to make up this device's times, but for arm and pair."""
@@ -151,7 +169,8 @@ def _check(scripts: list[Script], path: Path) -> None:
     if not ids or twice is not None:
         problem = f"two devices have the hardware_id {twice!r}" if ids else "the list is empty"
         raise UsageError(f"RATCHET_SIMULATED: {path}: {problem}")
-    unknown = {name for script in scripts for name in script.telemetry} - set(TICK_FIELDS)
+    readings = [part for script in scripts for part in (script.telemetry, *script.ticks)]
+    unknown = {name for part in readings for name in part} - set(TICK_FIELDS)
     if unknown:
         raise UsageError(
             f"RATCHET_SIMULATED: {path}: telemetry has no reading named {', '.join(sorted(unknown))}"

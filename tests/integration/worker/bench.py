@@ -11,10 +11,11 @@ from typing import Any
 
 from tests.integration.worker.service_double import ServiceDouble
 from workers.agent import Agent
-from workers.clock import SystemClock
 from workers.config import Config
 from workers.devices import detect
 from workers.devices.base import Device, Host
+from workers.host.clock import SystemClock
+from workers.lease.client import ServiceClient
 from workers.protocol import JobSpec, Source, SuiteSpec
 
 Tree = Mapping[str, str]
@@ -80,27 +81,11 @@ def job(repository: Repository, base: str | None, head: str, **suite: Any) -> Jo
     )
 
 
-def make_agent(service: ServiceDouble, folder: Path, *, device: Mapping[str, Any] = SIMULATED) -> Agent:
-    """Return an agent on one simulated device, for one claim."""
-    return _agent(service, folder, simulated(folder, device))
+def agent_on(client: ServiceClient, folder: Path, devices: list[Device], **settings: Any) -> Agent:
+    """Return an agent on these devices, for one claim of whatever service the client speaks to.
 
-
-def make_cpu_agent(service: ServiceDouble, folder: Path) -> Agent:
-    """Return an agent on this machine's processor, for one claim; the job is set to its device."""
-    devices = detect(("cpu",), Host(folder / "data", folder))
-    update = {"hardware_ids": [devices[0].hardware_id], "device_class": devices[0].device_class}
-    service.job = service.job.model_copy(update=update)
-    return _agent(service, folder, devices)
-
-
-def simulated(folder: Path, *scripts: Mapping[str, Any]) -> list[Device]:
-    """Return simulated devices with these scripts."""
-    script = folder / "devices.json"
-    script.write_text(json.dumps(scripts))
-    return detect(("simulated",), Host(folder / "data", folder, script))
-
-
-def _agent(service: ServiceDouble, folder: Path, devices: list[Device]) -> Agent:
+    Keywords are settings of the agent's.
+    """
     config = Config(
         url="http://service",
         token="token-of-the-agent",
@@ -109,5 +94,26 @@ def _agent(service: ServiceDouble, folder: Path, devices: list[Device]) -> Agent
         data_dir=folder / "data",
         lock_dir=folder,
         once=True,
+        **settings,
     )
-    return Agent(config, devices, service.client(), SystemClock())
+    return Agent(config, devices, client, SystemClock())
+
+
+def make_agent(service: ServiceDouble, folder: Path, *, device: Mapping[str, Any] = SIMULATED) -> Agent:
+    """Return an agent on one simulated device, for one claim."""
+    return agent_on(service.client(), folder, simulated(folder, device))
+
+
+def make_cpu_agent(service: ServiceDouble, folder: Path) -> Agent:
+    """Return an agent on this machine's processor, for one claim; the job is set to its device."""
+    devices = detect(("cpu",), Host(folder / "data", folder))
+    update = {"hardware_ids": [devices[0].hardware_id], "device_class": devices[0].device_class}
+    service.job = service.job.model_copy(update=update)
+    return agent_on(service.client(), folder, devices)
+
+
+def simulated(folder: Path, *scripts: Mapping[str, Any]) -> list[Device]:
+    """Return simulated devices with these scripts."""
+    script = folder / "devices.json"
+    script.write_text(json.dumps(scripts))
+    return detect(("simulated",), Host(folder / "data", folder, script))

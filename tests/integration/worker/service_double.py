@@ -12,8 +12,8 @@ from typing import Any
 
 import httpx
 
-from workers.client import ServiceClient
-from workers.clock import SystemClock
+from workers.host.clock import SystemClock
+from workers.lease.client import ServiceClient
 from workers.protocol import (
     ArmReport,
     CaseId,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from workers.keeper import Kept
-from workers.queue import Hints
+from workers.lease.queue import Hints
 
 pytestmark = pytest.mark.redis
 

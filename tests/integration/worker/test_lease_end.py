@@ -10,6 +10,7 @@ import pytest
 
 from tests.integration.worker.bench import Repository, job, make_agent
 from tests.integration.worker.service_double import ServiceDouble, confirmed, stale
+from workers.programs.cgroups import Cgroups, own_group
 
 SLOW = """
 import os, pathlib, time
@@ -137,3 +138,9 @@ def test_an_agent_that_is_killed_takes_its_measurement_with_it(service, tmp_path
     while any(Path("/proc", pid).exists() for pid in pids):
         assert time.monotonic() < deadline, pids
         pause.wait(0.1)
+
+    next_one = Cgroups(tmp_path / "data")
+    with next_one:
+        pass
+    home = own_group()
+    assert home is None or not list(home.glob(f"{next_one._name}*"))

@@ -4,9 +4,18 @@ import subprocess
 
 import pytest
 
-from tests.integration.worker.bench import ADD, SIMULATED, Repository, job, make_agent, make_cpu_agent
-from tests.integration.worker.service_double import ServiceDouble
-from workers.spool import Spool
+from tests.integration.worker.bench import (
+    ADD,
+    SIMULATED,
+    Repository,
+    agent_on,
+    job,
+    make_agent,
+    make_cpu_agent,
+    simulated,
+)
+from tests.integration.worker.service_double import ServiceDouble, confirmed
+from workers.lease.spool import Spool
 
 BENCH = {"benchmarks/bench_add.py": ADD}
 
@@ -105,6 +114,35 @@ def test_nothing_of_a_run_stays_but_mirror_and_environment(good):
     assert len(list((data / "environments").iterdir())) == 1
 
 
+# --- devices that do not rest ---
+
+HOT = SIMULATED | {"ticks": [{"temp_c": 50.0}] * 2 + [{"temp_c": 70.0}]}
+"""Warm at the start of the second invocation and ever after."""
+
+
+def test_an_invocation_on_a_device_that_stays_hot_is_taken_and_flagged(repository, tmp_path):
+    base, head = repository.commit(BENCH), repository.commit(BENCH | {"x": ""})
+    service = ServiceDouble(job(repository, base, head))
+    devices = simulated(tmp_path, HOT)
+    agent_on(service.client(), tmp_path, devices, longest_settle_s=0.01).run()
+    assert ["temp_not_equalised" in posted.flags for posted in service.invocations] == [
+        False,
+        True,
+        True,
+        False,  # half of the starts were hot by then, and hot is usual
+    ]
+
+
+def test_a_job_that_is_cancelled_while_it_waits_for_its_device_ends_at_once(repository, tmp_path):
+    base, head = repository.commit(BENCH), repository.commit(BENCH | {"x": ""})
+    crowded = SIMULATED | {"telemetry": {"foreign_pids": [7]}}
+    service = ServiceDouble(job(repository, base, head), heartbeat_s=0.1)
+    service.heartbeat = lambda _: confirmed(cancel=service.measuring.is_set())
+    devices = simulated(tmp_path, crowded)
+    agent_on(service.client(), tmp_path, devices, longest_settle_s=3600.0).run()
+    assert (service.finish.outcome, service.invocations) == ("cancelled", [])
+
+
 # --- other jobs ---
 
 
@@ -189,6 +227,21 @@ def test_a_command_that_writes_nothing_is_measured_by_its_wall_time(repository, 
     times = {arm: [case.values[0].value for case in service.measured(arm)] for arm in ("base", "head")}
     assert min(times["base"]) >= 0.05
     assert min(times["head"]) >= 0.3
+
+
+@pytest.mark.parametrize(("metric", "primed"), [("cold_start_s", 0.0), ("start_s", 1.0)])
+def test_caches_are_empty_in_each_invocation_of_a_suite_with_a_cold_metric_and_primed_in_others(
+    repository, tmp_path, metric, primed
+):
+    script = f"""
+        found=$(ls -d "$TRITON_CACHE_DIR" 2>/dev/null | wc -l)
+        mkdir -p "$TRITON_CACHE_DIR"
+        printf '{{"metric": "{metric}", "value": %s, "unit": "s", "better": "lower"}}\\n' "$found"
+    """
+    base, head = repository.commit({"script": script}), repository.commit({"script": script, "x": ""})
+    service = run(repository, tmp_path, base, head, command='sh script >> "$RATCHET_RESULT_FILE"')
+    values = [value.value for case in service.measured() for value in case.values]
+    assert values == [primed] * 4
 
 
 def test_a_command_reports_metrics_through_the_file_that_it_is_told(repository, tmp_path):

@@ -61,6 +61,7 @@ def run_harness(
     cases: list[Record] | None = None,
     *,
     simulate: Record | None = None,
+    devices: list[str] | None = None,
     python: str = sys.executable,
     timeout_s: float = 60,
 ) -> Answer:
@@ -73,6 +74,7 @@ def run_harness(
         "root": str(root),
         "files": [name for name in files if Path(name).name.startswith("bench_")],
         "device": "cpu",
+        "devices": devices or ["cpu"],
         "cases": cases or [],
         "result": str(result),
         "simulate": simulate,

@@ -9,14 +9,14 @@ import pytest
 from tests.unit.workers.fake_clock import FakeClock
 from tests.unit.workers.messages import a_lease, an_invocation
 from workers.agent import Agent
-from workers.client import ServiceClient
 from workers.config import Config
 from workers.devices import detect
 from workers.devices.base import Host
 from workers.errors import InUseError, JobError, LeaseEndedError, RefusedError, UsageError
+from workers.lease.client import ServiceClient
+from workers.lease.spool import Spool
+from workers.lease.tenure import End
 from workers.protocol import Claim, Finish, Register
-from workers.spool import Spool
-from workers.tenure import End
 
 REGISTERED = {"worker_id": 3, "heartbeat_s": 3600.0, "lease_ttl_s": 60.0, "self_fence_s": 7200.0}
 OK = Finish(outcome="ok")
@@ -67,9 +67,9 @@ def problem(status, code):
     return httpx.Response(status, json={"code": code, "message": f"no: {code}"})
 
 
-def an_agent(folder: Path, service: Service, measure=lambda *_: OK, *, once=True) -> Agent:
+def an_agent(folder: Path, service: Service, measure=lambda *_: OK, *, once=True, ids=("sim-0",)) -> Agent:
     script = folder / "devices.json"
-    script.write_text(json.dumps([{"class": "sim-test", "hardware_id": "sim-0"}]))
+    script.write_text(json.dumps([{"class": "sim-test", "hardware_id": name} for name in ids]))
     devices = detect(("simulated",), Host(folder / "data", folder, script))
     config = Config(
         url="http://s",
@@ -104,13 +104,13 @@ def test_every_start_of_an_agent_has_an_instance_of_its_own(tmp_path):
 def test_a_lease_is_carried_out_on_its_device_and_finished(tmp_path):
     service, measured = Service(a_lease()), []
 
-    def measure(tenure, device, means):
-        measured.append((tenure.lease.run_id, device.hardware_id))
+    def measure(tenure, group, means):
+        measured.append((tenure.lease.run_id, [device.hardware_id for device in group.devices]))
         tenure.device_s = 12.5
         return OK
 
     an_agent(tmp_path, service, measure).run()
-    assert measured == [(7, "sim-0")]
+    assert measured == [(7, ["sim-0"])]
     assert service.finished == [Finish(outcome="ok", device_s=12.5)]
 
 
@@ -143,8 +143,21 @@ def test_whatever_goes_wrong_ends_the_job_with_a_reason_and_not_the_agent(tmp_pa
     assert second.outcome == "ok"
 
 
-def test_a_job_for_another_device_is_handed_back(tmp_path):
-    service = Service(a_lease(hardware_ids=["sim-9"]))
+def test_a_lease_on_several_devices_is_measured_on_all_of_them_and_no_others(tmp_path):
+    service, measured = Service(a_lease(hardware_ids=["sim-2", "sim-0"])), []
+
+    def measure(tenure, group, means):
+        measured.extend(device.hardware_id for device in group.devices)
+        return OK
+
+    an_agent(tmp_path, service, measure, ids=("sim-0", "sim-1", "sim-2")).run()
+    assert measured == ["sim-2", "sim-0"]
+    assert service.finished == [OK]
+
+
+@pytest.mark.parametrize("wanted", [["sim-9"], ["sim-0", "sim-9"], []])
+def test_a_job_for_another_device_is_handed_back(tmp_path, wanted):
+    service = Service(a_lease(hardware_ids=wanted))
     an_agent(tmp_path, service).run()
     assert (service.finished[0].reason, service.finished[0].retryable) == ("no_such_device", True)
 

@@ -2,10 +2,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from workers.checkout import bundle_digest, last_line, without_credentials
+from workers.arms.checkout import bundle_digest, last_line, without_credentials
 from workers.errors import JobError
+from workers.programs.runner import Ended, Output
 from workers.protocol import Source
-from workers.runner import Ended, Output
 
 
 def ended(text, *, timed_out=False):

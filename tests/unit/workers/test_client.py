@@ -7,8 +7,8 @@ import pytest
 
 from tests.unit.workers.fake_clock import FakeClock
 from tests.unit.workers.messages import a_lease
-from workers.client import COMPRESS_ABOVE_B, LONGEST_PAUSE_S, Patience, ServiceClient
 from workers.errors import RefusedError, StaleLeaseError, UnreachableError
+from workers.lease.client import COMPRESS_ABOVE_B, LONGEST_PAUSE_S, Patience, ServiceClient
 from workers.protocol import Claim, Finish, Heartbeat
 
 CLAIM = Claim(worker_id=1, instance="i", hardware_ids=["sim-0"])

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from workers.commands import ResultFileError, measurements, read_lines
+from workers.measuring.commands import ResultFileError, measurements, read_lines
 from workers.protocol import Value
 
 RATE = {"metric": "tokens_per_s", "value": 10.0, "unit": "tokens/s", "better": "higher"}

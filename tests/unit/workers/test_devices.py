@@ -162,6 +162,13 @@ def test_a_simulated_device_is_what_its_script_says(tmp_path):
     assert (device.telemetry()["temp_c"], device.processes()) == (45.0, [7])
 
 
+def test_the_readings_of_a_script_change_with_each_look_and_the_last_stays(tmp_path):
+    ticks = [{"temp_c": 50.0}, {"temp_c": 60.0, "foreign_pids": [7]}, {}]
+    (device,) = scripted(tmp_path, SCRIPT | {"telemetry": {"temp_c": 45.0}, "ticks": ticks})
+    seen = [(device.telemetry()["temp_c"], device.processes()) for _ in range(4)]
+    assert seen == [(50.0, []), (60.0, [7]), (45.0, []), (45.0, [])]
+
+
 def test_another_driver_in_the_script_is_another_machine(tmp_path):
     hashes = {
         scripted(tmp_path, SCRIPT | {"fingerprint": {"machine": {"driver": driver}}})[0].report().machine_hash
@@ -204,6 +211,7 @@ def test_devices_without_a_seed_draw_apart_but_repeatably(tmp_path):
         ([SCRIPT | {"noise_sd": -1}], "0.noise_sd"),
         ([SCRIPT | {"faults": [{"kind": "explode"}]}], "0.faults.0.kind"),
         ([SCRIPT | {"telemetry": {"colour": 1}}], "no reading named colour"),
+        ([SCRIPT | {"ticks": [{"colour": 1}]}], "no reading named colour"),
     ],
 )
 def test_a_wrong_script_is_refused_with_file_and_place(tmp_path, scripts, problem):

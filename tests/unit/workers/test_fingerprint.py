@@ -1,6 +1,6 @@
 import json
 
-from workers.fingerprint import (
+from workers.host.fingerprint import (
     host_fingerprint,
     machine_hash,
     read_int,

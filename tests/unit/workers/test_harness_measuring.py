@@ -257,6 +257,22 @@ def test_work_left_on_another_device_is_found_out(tmp_path):
     assert "synchronise" in answer.only_case["log_tail"]
 
 
+def test_a_job_with_several_devices_waits_for_the_work_on_all_of_them(tmp_path):
+    text = "import torch\ndef run(ctx): torch.cuda.left[1] += 0.002\n"
+    wanted = [case("x", k=2, n_warmup=3)]
+    files = {"bench_x.py": text, "torch.py": FAKE_TORCH}
+    answer = run_harness(tmp_path, files, wanted, devices=["cuda:0", "cuda:1"])
+    assert answer.only_case["status"] == "ok"
+    assert min(answer.only_case["batches"]["host_ns"]) >= 4_000_000
+
+
+def test_a_benchmark_is_told_of_every_device_of_its_job(tmp_path):
+    text = "def run(ctx): pass\ndef teardown(ctx): print(ctx.device, ctx.devices)\n"
+    wanted = [case("x", k=1, n_warmup=1, n_batches=1)]
+    answer = run_harness(tmp_path, {"bench_x.py": text}, wanted, devices=["cuda:0", "cuda:1"])
+    assert answer.stdout == "cuda:0 ['cuda:0', 'cuda:1']\n"
+
+
 def test_peak_memory_leaves_out_what_an_earlier_case_kept(tmp_path):
     files = {
         "bench_hoard.py": "kept = []\ndef run(ctx):\n    kept or kept.append(bytearray(b'x' * 60_000_000))\n",

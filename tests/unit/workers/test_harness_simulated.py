@@ -13,13 +13,21 @@ from tests.unit.workers.harness_process import case, read_lines, run_harness
 TEN_MS = "def run(ctx): print('ran')\ndef simulated_s(ctx): return 0.01\n"
 
 
-def script(**changes):
-    return {"noise_sd": 0.01, "drift": 0.0, "seed": 7, "faults": [], "arm": "base", "pair": 0, **changes}
+def device(**changes):
+    return {"noise_sd": 0.01, "drift": 0.0, "seed": 7, "faults": [], **changes}
+
+
+def script(arm="base", pair=0, **changes):
+    return {"arm": arm, "pair": pair, "devices": [device(**changes)]}
 
 
 def times(tmp_path, *, n_batches=30, text=TEN_MS, **changes):
+    return times_on(tmp_path, script(**changes), n_batches=n_batches, text=text)
+
+
+def times_on(tmp_path, simulate, *, n_batches=30, text=TEN_MS):
     wanted = [case("x", k=1, n_warmup=1, n_batches=n_batches)]
-    answer = run_harness(tmp_path, {"bench_x.py": text}, wanted, simulate=script(**changes))
+    answer = run_harness(tmp_path, {"bench_x.py": text}, wanted, simulate=simulate)
     return answer.only_case["batches"]["host_ns"]
 
 
@@ -85,6 +93,21 @@ def test_a_slow_fault_multiplies_the_time_of_its_arm_and_pair_only(tmp_path):
 
 def test_a_fault_without_arm_or_pair_strikes_everywhere(tmp_path):
     assert set(times(tmp_path, noise_sd=0.0, faults=[{"kind": "slow", "factor": 3.0}])) == {30_000_000}
+
+
+def test_devices_in_step_take_as_long_as_the_slowest_of_them_in_each_batch(tmp_path):
+    alone = [times(tmp_path, seed=seed) for seed in (7, 8)]
+    together = times_on(tmp_path, script() | {"devices": [device(seed=7), device(seed=8)]})
+    assert together == [max(pair) for pair in zip(*alone, strict=True)]
+    assert together not in alone
+
+
+def test_a_fault_of_one_device_slows_or_stops_all(tmp_path):
+    slow = device(noise_sd=0.0, faults=[{"kind": "slow", "factor": 2.0}])
+    two = script() | {"devices": [device(noise_sd=0.0), slow]}
+    assert set(times_on(tmp_path, two)) == {20_000_000}
+    crash = script() | {"devices": [device(), device(faults=[{"kind": "crash"}])]}
+    assert run_harness(tmp_path, {"bench_x.py": TEN_MS}, [case("x")], simulate=crash).status == 70
 
 
 def test_a_crash_fault_ends_the_process_with_status_70(tmp_path):

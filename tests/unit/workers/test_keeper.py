@@ -347,6 +347,13 @@ def test_killed_keeper_takes_the_command_of_another_user_along() -> None:
         until(lambda: is_gone(command))
 
 
+def test_keeper_that_its_command_has_stopped_ends_when_asked() -> None:
+    with Kept(["sh", "-c", "kill -STOP $PPID; echo done; sleep 600"], stdout=subprocess.PIPE) as kept:
+        assert kept.stdout is not None
+        assert kept.stdout.readline() == b"done\n"
+        assert kept.stop(SOON_S) == 128 + signal.SIGTERM
+
+
 @pytest.fixture
 def cgroup() -> Iterator[Path]:
     mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]

@@ -1,4 +1,6 @@
-from workers.listing import ListedCase, ListedFailure, Listing, primed
+import pytest
+
+from workers.arms.listing import ListedCase, ListedFailure, Listing, has_cold_metric, primed
 from workers.protocol import CaseListing, CaseMeasurement, MetricDecl, Value
 
 P50 = MetricDecl(metric="latency_p50", unit="s", better="lower")
@@ -64,3 +66,18 @@ def test_priming_tells_which_cases_fail():
 def test_cases_that_only_priming_shows_are_added():
     listed = primed([], [CaseMeasurement(benchmark="serving", status="ok")])
     assert names(listed) == [("serving", {}, None)]
+
+
+@pytest.mark.parametrize(
+    ("metrics", "is_cold"),
+    [
+        ([], False),
+        (["latency_p50", "peak_memory"], False),
+        (["scold_s"], False),
+        (["x", "cold_start_s"], True),
+    ],
+)
+def test_a_suite_is_cold_if_a_case_of_it_reports_a_cold_metric(metrics, is_cold):
+    declared = [MetricDecl(metric=name, unit="s", better="lower") for name in metrics]
+    listed = [CaseListing(benchmark="warm"), CaseListing(benchmark="resize", metrics=declared)]
+    assert has_cold_metric(listed) is is_cold

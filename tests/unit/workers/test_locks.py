@@ -4,7 +4,7 @@ import stat
 import pytest
 
 from workers.errors import InUseError
-from workers.locks import LockFile, lock_path, shared_folder
+from workers.host.locks import LockFile, lock_path, shared_folder
 
 
 def test_a_lock_is_held_by_one_at_a_time(tmp_path):

@@ -1,22 +1,8 @@
 import pytest
 
 from workers.errors import JobError
-from workers.measure import check_disk, order_seed, temperature_flags, with_bounded_logs
+from workers.measuring.measure import check_disk, order_seed, with_bounded_logs
 from workers.protocol import CaseMeasurement
-
-
-@pytest.mark.parametrize(
-    ("starts", "flags"),
-    [
-        ([50.0], []),
-        ([50.0, 51.0, 53.0], []),
-        ([50.0, 50.0, 54.0], ["temp_not_equalised"]),
-        ([50.0, 50.0, 46.0], ["temp_not_equalised"]),
-        ([50.0, 54.0, 50.0], []),
-    ],
-)
-def test_a_start_far_from_the_runs_usual_temperature_is_flagged(starts, flags):
-    assert temperature_flags(starts) == flags
 
 
 def test_a_disk_without_room_is_refused_before_anything_is_written(tmp_path):

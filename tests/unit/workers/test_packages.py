@@ -1,12 +1,12 @@
 import pytest
 
-from workers.packages import installer_variables, pip_settings
+from workers.arms.packages import installer_variables, pip_settings
 
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """A home folder, on a machine without settings of its own."""
-    monkeypatch.setattr("workers.packages.SYSTEM_SETTINGS", tmp_path / "no-such-file")
+    monkeypatch.setattr("workers.arms.packages.SYSTEM_SETTINGS", tmp_path / "no-such-file")
     return tmp_path
 
 

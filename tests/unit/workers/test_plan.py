@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from workers.plan import (
+from workers.measuring.plan import (
     CasePlan,
     Observation,
     Planner,

@@ -2,19 +2,25 @@ from pathlib import Path
 
 import pytest
 
-from workers.environments import Environment, Scope
-from workers.process_environment import PADDING, common_variables, measured_variables, set_up_variables
+from workers.arms.environments import Environment, Scope
+from workers.measuring.process_environment import (
+    PADDING,
+    common_variables,
+    measured_variables,
+    set_up_variables,
+)
 
 HOME = Path("/run-7/homes/000001")
 
 
-def measured(tmp_path, *, is_compiled=False, suite=None, environ=None):
+def measured(tmp_path, *, is_compiled=False, suite=None, environ=None, visible=None):
     return measured_variables(
         home=HOME,
         checkout=tmp_path,
         environment=Environment(Path("/venv"), Scope.SHARED, is_compiled=is_compiled),
         suite=suite or {},
         caches={"PYTHONPYCACHEPREFIX": "/caches/base"},
+        visible=visible or {},
         hash_seed=42,
         padding=3,
         environ=environ or {},
@@ -72,6 +78,12 @@ def test_the_suites_own_variables_win(tmp_path):
 @pytest.mark.parametrize("name", ["PYTHONHASHSEED", PADDING])
 def test_what_makes_invocations_comparable_wins_over_the_suite(tmp_path, name):
     assert measured(tmp_path, suite={name: "mine"})[name] == {"PYTHONHASHSEED": "42", PADDING: "xxx"}[name]
+
+
+def test_a_process_sees_the_leases_devices_whatever_agent_or_suite_say(tmp_path):
+    name = "CUDA_VISIBLE_DEVICES"
+    found = measured(tmp_path, visible={name: "uuid-1"}, suite={name: "0,1"}, environ={name: "2"})
+    assert found[name] == "uuid-1"
 
 
 def test_set_up_commands_can_reach_packages_and_measured_code_cannot(tmp_path):

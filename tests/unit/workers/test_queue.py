@@ -1,6 +1,6 @@
 import pytest
 
-from workers.queue import Hints, is_hint
+from workers.lease.queue import Hints, is_hint
 
 
 def test_a_hint_is_a_celery_message_with_a_job():

@@ -1,8 +1,21 @@
+import os
+import signal
+import sys
+import threading
+import time
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
-from workers.runner import KEPT_B, Ended, Output
+from tests.unit.workers.fake_clock import FakeClock
+from tests.unit.workers.messages import TIMES, a_lease
+from workers.errors import LeaseEndedError
+from workers.lease.client import ServiceClient
+from workers.lease.tenure import End, Tenure
+from workers.programs import runner
+from workers.programs.cgroups import Cgroup, Cgroups, own_group
+from workers.programs.runner import KEPT_B, Ended, Output, Program, Runner
 
 
 def ended(exit_code, **fields):
@@ -68,3 +81,99 @@ def test_output_that_is_no_text_is_made_readable():
 )
 def test_an_end_has_a_status_and_a_reason(end, status, code):
     assert (end.status, end.reason, end.ok) == (status, code, status == "ok")
+
+
+# --- real programs, with control groups where this machine has them, and without ---
+
+LEAVES = """
+import os, signal, subprocess, sys, time
+left = subprocess.Popen(["sleep", "600"], start_new_session=True)
+open(sys.argv[1], "w").write(str(left.pid))
+os.kill(os.getppid(), signal.SIGKILL)
+time.sleep(600)
+"""
+"""Leaves a process behind that holds its output open, and kills its keeper."""
+
+
+@pytest.fixture
+def tenure():
+    client = ServiceClient("http://s", "t", clock=FakeClock())
+    return Tenure(a_lease(), TIMES, client, FakeClock(), claimed_at=1000.0)
+
+
+def a_program(folder, script, *arguments, timeout_s=60.0):
+    argv = [sys.executable, "-I", "-S", "-c", script, *map(str, arguments)]
+    return Program(argv, {"PATH": os.environ["PATH"]}, folder, timeout_s)
+
+
+def is_gone(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def test_a_program_that_kills_its_keeper_leaves_nothing_where_there_are_control_groups(tmp_path, tenure):
+    with Cgroups(tmp_path) as cgroups:
+        with cgroups.new() as group:
+            if group is None:
+                pytest.skip("this process may not make control groups, or the kernel has no cgroup.kill")
+        ended = Runner(tenure, cgroups).run(a_program(tmp_path, LEAVES, tmp_path / "pid"))
+        assert ended.reason.startswith("killed")
+        assert is_gone(int((tmp_path / "pid").read_text()))
+
+
+def test_a_program_that_kills_its_keeper_does_not_hold_the_agent_where_there_are_none(
+    tmp_path, tenure, monkeypatch
+):
+    monkeypatch.setattr(runner, "LEFT_OVER_S", 0.1)
+    cgroups = Cgroups(tmp_path, home=tmp_path / "no groups here")
+    with cgroups:
+        ended = Runner(tenure, cgroups).run(a_program(tmp_path, LEAVES, tmp_path / "pid"))
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    assert ended.reason.startswith("killed")
+    assert not ended.timed_out
+
+
+@pytest.mark.parametrize("end", [End.FENCED, End.STOPPED])
+def test_the_end_of_a_lease_takes_the_program_and_its_group_along(tmp_path, tenure, end):
+    script = """
+import os, subprocess, sys, time
+left = subprocess.Popen(["sleep", "600"], start_new_session=True)
+open(sys.argv[1] + ".new", "w").write(str(left.pid))
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+time.sleep(600)
+"""
+    pid, seen = tmp_path / "pid", threading.Event()
+
+    def end_it():
+        while not pid.exists():
+            seen.wait(0.01)
+        tenure.end(end)
+
+    ender = threading.Thread(target=end_it)
+    ender.start()
+    with Cgroups(tmp_path) as cgroups, pytest.raises(LeaseEndedError):
+        Runner(tenure, cgroups).run(a_program(tmp_path, script, pid))
+    ender.join()
+    assert is_gone(int(pid.read_text()))
+    home = own_group()
+    assert home is None or not list(home.glob(f"{cgroups._name}*"))
+
+
+def test_what_a_program_takes_does_not_count_the_removal_of_its_group(tmp_path, tenure, monkeypatch):
+    removals = []
+
+    class Slow(Cgroup):
+        def remove(self, patience_s=0.0):
+            removals.append(time.monotonic_ns())
+            return True
+
+    cgroups = Cgroups(tmp_path, home=tmp_path / "none")
+    group = Slow(tmp_path / "fake group")
+    group.folder.mkdir()
+    (group.folder / "cgroup.procs").touch()
+    monkeypatch.setattr(cgroups, "_made", lambda: group)
+    ended = Runner(tenure, cgroups).run(a_program(tmp_path, "pass"))
+    assert ended.ok
+    assert [ended.t_start_ns + ended.duration_ns <= begun for begun in removals] == [True]

@@ -6,10 +6,10 @@ import pytest
 
 from tests.unit.workers.fake_clock import FakeClock
 from tests.unit.workers.messages import an_invocation
-from workers.client import Patience, ServiceClient
 from workers.errors import JobError, RefusedError, UnreachableError
+from workers.lease.client import Patience, ServiceClient
+from workers.lease.spool import KEPT_S, Spool
 from workers.protocol import Invocation
-from workers.spool import KEPT_S, Spool
 
 BRIEFLY = Patience(limit_s=0.0)
 ACCEPTED = httpx.Response(200, json={"open": []})

@@ -6,11 +6,11 @@ import pytest
 
 from tests.unit.workers.fake_clock import FakeClock
 from tests.unit.workers.messages import TIMES, a_lease
-from workers.client import ServiceClient
-from workers.clock import SystemClock
 from workers.errors import LeaseEndedError
+from workers.host.clock import SystemClock
+from workers.lease.client import ServiceClient
+from workers.lease.tenure import End, Tenure
 from workers.protocol import Heartbeat, Phase
-from workers.tenure import End, Tenure
 
 AWAY = httpx.Response(503)
 STALE = httpx.Response(409, json={"code": "stale_lease", "message": "ended"})

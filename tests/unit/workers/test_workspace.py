@@ -1,4 +1,4 @@
-from workers.workspace import Workspace, remove_tree
+from workers.arms.workspace import Workspace, remove_tree
 
 
 def test_both_arms_have_paths_of_one_length(tmp_path):

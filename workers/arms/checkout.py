@@ -8,15 +8,20 @@ that cannot be reached, or a full disk, is a `JobError`.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import re
 import shutil
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from workers.arms.workspace import remove_tree
 from workers.errors import ArmError, JobError
+from workers.programs.runner import Ended, Program, Runner
 from workers.protocol import Source
-from workers.runner import Ended, Program, Runner
+
+log = logging.getLogger(__name__)
 
 GIT_TIMEOUT_S = 600.0
 PRINTED_B = 4 * 1024 * 1024
@@ -46,6 +51,8 @@ UNREACHABLE = re.compile(
 DAMAGED = "ratchet-damaged"
 """Marks a mirror that a commit could not be checked out from; the next job makes it anew."""
 NO_SPACE = "No space left on device"
+UNUSED_S = 30 * 86400.0
+"""What no job has used for so long is removed [s]: mirrors, and environments too. Both can be made anew."""
 
 
 class Git:
@@ -91,10 +98,14 @@ class Mirror:
     def fetch(self, commits: list[str]) -> None:
         """Get those of the commits that are not here yet, as far as the repository has them.
 
+        Mirrors beside this one that are long unused go first, which makes room.
+
         Raises:
             JobError: the repository cannot be reached or read.
         """
         is_new = self._make(commits[0])
+        os.utime(self.path / "HEAD")  # when it was last used; git leaves this file of a mirror alone
+        prune_mirrors(self.path.parent, kept=self.path)
         ended = self._get(commits)
         if ended is not None and not is_new and not self._is_away(ended):  # is it the mirror?
             shutil.rmtree(self.path)
@@ -191,6 +202,22 @@ class Mirror:
             return JobError("repository_unreachable", message, log_tail=ended.output.tail())
         message = f"{self._shown} cannot be read as a git repository: {last_line(ended)}"
         return JobError("repository_unreadable", message, retryable=False, log_tail=ended.output.tail())
+
+
+def prune_mirrors(folder: Path, *, kept: Path) -> None:
+    """Remove the mirrors that no job has used for `UNUSED_S`, but for `kept`, and unfinished ones."""
+    for path in folder.glob("*.git"):
+        if path != kept and is_unused(path / "HEAD"):
+            log.info("removing the mirror %s, unused for %d days", path.name, UNUSED_S // 86400)
+            remove_tree(path)
+
+
+def is_unused(mark: Path) -> bool:
+    """Tell whether the file that is dated by each use is older than `UNUSED_S`, or was never made."""
+    try:
+        return time.time() - mark.stat().st_mtime > UNUSED_S
+    except FileNotFoundError:
+        return True
 
 
 def last_line(ended: Ended) -> str:

@@ -10,9 +10,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from workers.environments import Environment
-from workers.fingerprint import RELEVANT_VARIABLES, SECRET_NAME
-from workers.packages import installer_variables
+from workers.arms.environments import Environment
+from workers.arms.packages import installer_variables
+from workers.host.fingerprint import RELEVANT_VARIABLES, SECRET_NAME
 
 PASSED_NAMES = ("LD_LIBRARY_PATH", "TZ", "USER", "LOGNAME", "HF_HOME", "HF_HUB_OFFLINE")
 PASSED_BEGINNINGS = (*RELEVANT_VARIABLES, "NVIDIA_")
@@ -47,6 +47,7 @@ def measured_variables(
     environment: Environment,
     suite: Mapping[str, str],
     caches: Mapping[str, str],
+    visible: Mapping[str, str],
     hash_seed: int,
     padding: int,
     environ: Mapping[str, str] = os.environ,
@@ -59,6 +60,7 @@ def measured_variables(
         environment: the arm's virtual environment.
         suite: the suite's own variables; they win over all but what makes invocations comparable.
         caches: where compilers keep their results, for each arm apart.
+        visible: what shows the process the lease's devices and no others; the suite cannot change it.
         hash_seed: for `PYTHONHASHSEED`.
         padding: length of a variable that moves the stack [B].
         environ: the agent's environment.
@@ -71,6 +73,7 @@ def measured_variables(
         **_python_path(checkout, environment),
         **caches,
         **suite,
+        **visible,
         "PYTHONHASHSEED": str(hash_seed),
         PADDING: "x" * padding,
     }

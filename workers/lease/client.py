@@ -21,8 +21,8 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from workers.clock import Clock, SystemClock
 from workers.errors import RefusedError, StaleLeaseError, UnreachableError
+from workers.host.clock import Clock, SystemClock
 from workers.protocol import (
     Claim,
     Finish,

@@ -15,13 +15,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from workers.invocation import Start, Taken, key_of, unmeasured
-from workers.listing import ListedCase, ListedFailure, Listing
-from workers.plan import CaseRequest
+from workers.arms.listing import ListedCase, ListedFailure, Listing
+from workers.measuring.invocation import Start, Taken, key_of, unmeasured
+from workers.measuring.plan import CaseRequest
+from workers.programs.runner import Ended, Program, Runner
 from workers.protocol import CaseId, CaseListing, CaseMeasurement
-from workers.runner import Ended, Program, Runner
 
-HARNESS = Path(__file__).with_name("harness.py")
+HARNESS = Path(__file__).parents[1] / "harness.py"
 MAX_RESULT_B = 1024**3
 LOG_TAIL_B = 16 * 1024
 
@@ -51,11 +51,11 @@ class _Process:
 class BenchmarkSuite:
     """The benchmark files of a suite, as both arms run them."""
 
-    def __init__(self, runner: Runner, files: Sequence[str], device: str) -> None:
-        """Name the files, relative to the work tree, and the device that measured code is told to use."""
+    def __init__(self, runner: Runner, files: Sequence[str], devices: Sequence[str]) -> None:
+        """Name the files, relative to the work tree, and the devices that measured code is told to use."""
         self._runner = runner
         self._files = files
-        self._device = device
+        self._devices = list(devices)
 
     def list_cases(self, start: Start) -> Listing:
         """Return the cases of all files; a file that ends the process fails alone."""
@@ -105,7 +105,8 @@ class BenchmarkSuite:
             "mode": mode,
             "root": str(start.checkout),
             "files": list(files),
-            "device": self._device,
+            "device": self._devices[0],
+            "devices": self._devices,
             "cases": [asdict(case) for case in cases],
             "result": str(result),
             "simulate": start.simulate,
@@ -113,7 +114,7 @@ class BenchmarkSuite:
         request.write_text(json.dumps({**content, "spawned_ns": time.time_ns()}))
         # The keeper gives no standard input on, so a shell opens it and then is the harness.
         argv = ["sh", "-c", 'exec "$0" "$1" < "$2"', str(start.python), str(HARNESS), str(request)]
-        program = Program(argv, start.env, start.checkout, start.timeout_s, pass_fds=[start.lock])
+        program = Program(argv, start.env, start.checkout, start.timeout_s, pass_fds=start.locks)
         ended = self._runner.run(program)
         return _Process(ended, list(_read_lines(result)))
 

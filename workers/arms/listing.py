@@ -14,6 +14,8 @@ from typing import Self
 from workers.protocol import CaseId, CaseListing, CaseMeasurement, MetricDecl
 
 MAX_FAILURE = 2000
+COLD = "cold_"
+"""How the names of metrics begin that are about a start with empty caches."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,11 @@ class Listing:
     def log_tail(self) -> str:
         """What the failures printed."""
         return "\n".join(failure.log_tail for failure in self.failures if failure.log_tail)
+
+
+def has_cold_metric(listed: Iterable[CaseListing]) -> bool:
+    """Tell whether one of these cases, once primed, reports what a start with empty caches costs."""
+    return any(metric.metric.startswith(COLD) for case in listed for metric in case.metrics)
 
 
 def primed(listed: Sequence[CaseListing], measured: Sequence[CaseMeasurement]) -> list[CaseListing]:

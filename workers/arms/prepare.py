@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from workers.benchmark_files import Blobs, benchmark_names, matching_files, overlay
-from workers.checkout import Git, Mirror
-from workers.environments import Environment, Environments
+from workers.arms.benchmark_files import Blobs, benchmark_names, matching_files, overlay
+from workers.arms.checkout import Git, Mirror
+from workers.arms.environments import Environment, Environments
+from workers.arms.listing import Listing
 from workers.errors import ArmError
-from workers.listing import Listing
 from workers.protocol import Arm, ArmReport, CaseListing, JobSpec, Phase
 
 ListCases = Callable[["PreparedArm", list[str]], Listing]

@@ -13,8 +13,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from workers.client import Patience, ServiceClient
 from workers.errors import JobError, RefusedError, UnreachableError
+from workers.lease.client import Patience, ServiceClient
 from workers.protocol import Invocation, OpenCases
 
 log = logging.getLogger(__name__)

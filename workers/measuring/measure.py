@@ -1,6 +1,6 @@
-"""The run procedure: one lease from the device's lock to the last answer of the service.
+"""The run procedure: one lease from its devices' locks to the last answer of the service.
 
-    lock the device → read the fingerprint → prepare both arms → list → prime → tell the service what there is
+    lock the devices → read the fingerprint → prepare both arms → list → prime → tell the service what there is
     → blocks of ABBA or BAAB while cases are open → clean up
 
 The service judges after every block; the worker plans, measures and reports. Nothing is posted while a process
@@ -16,21 +16,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from workers.benchmark_files import benchmark_names
-from workers.benchmarks import BenchmarkSuite
-from workers.checkout import Git, Mirror, bundle_digest
-from workers.client import Patience, ServiceClient
-from workers.commands import CommandSuite
+from workers.arms.benchmark_files import benchmark_names
+from workers.arms.checkout import Git, Mirror, bundle_digest
+from workers.arms.environments import Environments, find_uv
+from workers.arms.listing import Listing, has_cold_metric, primed
+from workers.arms.prepare import Preparation, PreparedArm
+from workers.arms.workspace import Workspace, remove_tree
 from workers.config import Config
-from workers.devices.base import Device
-from workers.environments import Environments, find_uv
+from workers.devices.group import DeviceGroup
 from workers.errors import JobError
-from workers.fingerprint import machine_hash
-from workers.invocation import Start, Suite, Taken, key_of
-from workers.listing import Listing, primed
-from workers.plan import CaseRequest, Planner, Slot
-from workers.prepare import Preparation, PreparedArm
-from workers.process_environment import measured_variables, set_up_variables
+from workers.host.clock import Clock
+from workers.host.fingerprint import machine_hash
+from workers.lease.client import Patience, ServiceClient
+from workers.lease.spool import Spool
+from workers.lease.tenure import End, Tenure
+from workers.measuring.benchmarks import BenchmarkSuite
+from workers.measuring.commands import CommandSuite
+from workers.measuring.invocation import Start, Suite, Taken, key_of
+from workers.measuring.plan import CaseRequest, Planner, Slot
+from workers.measuring.process_environment import measured_variables, set_up_variables
+from workers.measuring.settling import Settling
+from workers.programs.cgroups import Cgroups
+from workers.programs.runner import Runner
 from workers.protocol import (
     Arm,
     CaseId,
@@ -42,17 +49,12 @@ from workers.protocol import (
     Phase,
     Prepared,
 )
-from workers.runner import Runner
-from workers.spool import Spool
-from workers.tenure import End, Tenure
-from workers.workspace import Workspace, remove_tree
 
 PRIMING_S = 1200.0
 SHORTEST_TIMEOUT_S = 300.0
 MEDIANS_ALLOWED = 10
 MAX_HEAD_ONLY_BLOCKS = 2
 PRIMING_PAIR = -1
-EQUAL_TEMPERATURE_C = 3.0
 MIB = 1024**2
 MIN_FREE_B = 256 * MIB
 MAX_LOGS = 1_000_000
@@ -66,37 +68,42 @@ class Means:
     client: ServiceClient
     spool: Spool
     config: Config
+    clock: Clock
+    cgroups: Cgroups
 
 
-def measure(tenure: Tenure, device: Device, means: Means) -> Finish:
-    """Carry out a lease on a device and return how it ended.
+def measure(tenure: Tenure, devices: DeviceGroup, means: Means) -> Finish:
+    """Carry out a lease on its devices and return how it ended.
 
     Raises:
-        InUseError: another agent of this host is measuring on the device.
+        InUseError: another agent of this host is measuring on one of the devices.
         JobError: the job cannot go on here.
         LeaseEndedError: the lease was over before the job was.
         ServiceError: the service refused something that it should have taken.
     """
     check_disk(means.config.data_dir)
-    with Workspace(means.config.work_dir, tenure.lease.run_id) as workspace:
-        lock = device.lock()
-        try:
-            return _Run(tenure, device, means, workspace, lock).carry_out()
-        finally:
-            device.unlock()
+    with Workspace(means.config.work_dir, tenure.lease.run_id) as workspace, devices.locked() as locks:
+        return _Run(tenure, devices, means, workspace, locks).carry_out()
 
 
 class _Run:
     """One run of one job."""
 
-    def __init__(self, tenure: Tenure, device: Device, means: Means, workspace: Workspace, lock: int) -> None:
+    def __init__(
+        self,
+        tenure: Tenure,
+        devices: DeviceGroup,
+        means: Means,
+        workspace: Workspace,
+        locks: tuple[int, ...],
+    ) -> None:
         self._tenure = tenure
-        self._device = device
+        self._devices = devices
         self._means = means
         self._workspace = workspace
-        self._lock = lock
+        self._locks = locks
         self._job = tenure.lease.job
-        self._runner = Runner(tenure)
+        self._runner = Runner(tenure, means.cgroups)
         self._git = Git(self._runner)
         self._patience = Patience(over=tenure.over)
         self._order_seed = order_seed(tenure.lease.lease_id)
@@ -106,11 +113,13 @@ class _Run:
         self._suites: dict[Arm, Suite] = {}
         self._arms: dict[Arm, PreparedArm] = {}
         self._durations_s: dict[Arm, list[float]] = {"base": [], "head": []}
-        self._start_temps_c: list[float] = []
+        self._settling = Settling(devices, means.clock, longest_s=means.config.longest_settle_s)
         self._fingerprint_hash = ""
+        self._is_cold = False
+        """Whether invocations start with empty caches: known once both arms are primed."""
 
     def carry_out(self) -> Finish:
-        fingerprint = self._device.fingerprint()
+        fingerprint = self._devices.fingerprint()
         self._fingerprint_hash = machine_hash(fingerprint)
         self._tenure.enter(Phase.PREPARING)
         # The full control kit runs here, and again at the end, once `workers.control` has one.
@@ -169,7 +178,9 @@ class _Run:
             preparation.same_files(arms, self._list_cases)
             preparation.list_all(arms, self._list_cases)
         self._tenure.enter(Phase.PRIMING)
-        return {arm.arm: self._prime(arm, arms) for arm in arms}
+        reports = {arm.arm: self._prime(arm, arms) for arm in arms}
+        self._is_cold = any(has_cold_metric(cases) for cases in reports.values())
+        return reports
 
     def _mirror(self) -> Mirror:
         source, folder = self._job.source, self._means.config.mirrors_dir
@@ -180,7 +191,7 @@ class _Run:
         return Mirror(self._git, folder, str(bundle), name=f"bundles of {self._job.project}")
 
     def _list_cases(self, arm: PreparedArm, files: list[str]) -> Listing:
-        suite = BenchmarkSuite(self._runner, files, self._device.address)
+        suite = BenchmarkSuite(self._runner, files, self._devices.addresses)
         return suite.list_cases(self._start(arm, PRIMING_PAIR, hash_seed=0, padding=0))
 
     def _prime(self, arm: PreparedArm, arms: Sequence[PreparedArm]) -> list[CaseListing]:
@@ -201,7 +212,7 @@ class _Run:
     def _suite(self, arm: PreparedArm) -> Suite:
         if self._job.suite.command is not None:
             return CommandSuite(self._runner, self._job.suite)
-        return BenchmarkSuite(self._runner, benchmark_names(arm.files), self._device.address)
+        return BenchmarkSuite(self._runner, benchmark_names(arm.files), self._devices.addresses)
 
     # --- blocks ---
 
@@ -240,7 +251,7 @@ class _Run:
         requests = [
             case for case in self._planner.requests(slot.pair_index, asked.open) if key_of(case) in wanted
         ]
-        flags = ["control_unavailable", *self._temperature_flags()]
+        flags = ["control_unavailable", *self._settle()]
         arm = self._arms[slot.arm]
         taken = self._invoke(arm, slot.pair_index, requests, hash_seed=slot.seed, padding=slot.env_pad)
         ended = taken.ended
@@ -264,20 +275,18 @@ class _Run:
             timer_resolution_s=taken.timer_resolution_s,
             cases=with_bounded_logs(taken.cases),
             flags=flags,
-            telemetry_summary=self._device.telemetry(),
+            telemetry_summary=self._devices.telemetry(),
             fingerprint_hash=self._fingerprint_hash,
             harness_version=taken.harness_version,
             device_s=self._tenure.device_s,
             block_complete=is_last,
         )
 
-    def _temperature_flags(self) -> list[str]:
-        """Begin the telemetry of an invocation and flag an unusual temperature."""
-        temp_c = self._device.telemetry()["temp_c"]
-        if temp_c is None:
-            return []
-        self._start_temps_c.append(temp_c)
-        return temperature_flags(self._start_temps_c)
+    def _settle(self) -> list[str]:
+        """Wait for the devices, which begins the telemetry of an invocation; return the flags for what was not so."""
+        flags = self._settling.wait(self._tenure.over)
+        self._tenure.check()
+        return flags
 
     def _post(self, invocation: Invocation) -> OpenCases:
         """Put an invocation on disk, then post it; nothing is being measured meanwhile."""
@@ -300,25 +309,26 @@ class _Run:
 
     def _start(self, arm: PreparedArm, pair: int, *, hash_seed: int, padding: int) -> Start:
         assert arm.environment is not None
-        home = self._workspace.new_home()
+        home, primed_caches = self._workspace.new_home(), self._workspace.caches(arm.arm)
         variables = measured_variables(
             home=home,
             checkout=arm.checkout,
             environment=arm.environment,
             suite=self._job.suite.env,
-            caches=self._device.cache_env(self._workspace.caches(arm.arm)),
+            caches=self._devices.cache_env(home / "caches" if self._is_cold else primed_caches),
+            visible=self._devices.visible_env(),
             hash_seed=hash_seed,
             padding=padding,
         )
-        simulation = self._device.simulation()
+        simulation = self._devices.simulation()
         return Start(
             env=variables,
             home=home,
             checkout=arm.checkout,
             python=arm.environment.python,
             timeout_s=self._timeout_s(),
-            lock=self._lock,
-            simulate=None if simulation is None else {**simulation, "arm": arm.arm, "pair": pair},
+            locks=self._locks,
+            simulate=None if simulation is None else {"arm": arm.arm, "pair": pair, "devices": simulation},
         )
 
     def _timeout_s(self) -> float:
@@ -332,12 +342,6 @@ class _Run:
 def order_seed(lease_id: str) -> int:
     """Return the seed of all orders of a run; the lease's id is random enough, and makes them repeatable."""
     return int.from_bytes(hashlib.sha256(lease_id.encode()).digest()[:4], "big")
-
-
-def temperature_flags(starts_c: Sequence[float]) -> list[str]:
-    """Return a flag if the last of these starts of invocations was over 3 °C away from their median."""
-    is_equal = abs(starts_c[-1] - median(starts_c)) <= EQUAL_TEMPERATURE_C
-    return [] if is_equal else ["temp_not_equalised"]
 
 
 def check_disk(folder: Path, needed_b: int = MIN_FREE_B) -> None:

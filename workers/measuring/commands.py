@@ -21,8 +21,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workers.errors import JobError
-from workers.invocation import Start, Taken, key_of, unmeasured
-from workers.plan import CaseRequest
+from workers.measuring.invocation import Start, Taken, key_of, unmeasured
+from workers.measuring.plan import CaseRequest
+from workers.programs.runner import Program, Runner
 from workers.protocol import (
     Batches,
     Better,
@@ -34,7 +35,6 @@ from workers.protocol import (
     SuiteSpec,
     Value,
 )
-from workers.runner import Program, Runner
 
 MAX_RESULT_B = 64 * 1024**2
 LOG_TAIL_B = 16 * 1024
@@ -100,7 +100,7 @@ class CommandSuite:
         argv = ["sh", "-c", ANNOUNCE + self._command]
         env = {**start.env, "RATCHET_RESULT_FILE": str(result)}
         program = Program(
-            argv, env, start.checkout, start.timeout_s, announces_start=True, pass_fds=[start.lock]
+            argv, env, start.checkout, start.timeout_s, announces_start=True, pass_fds=start.locks
         )
         ended = self._runner.run(program)
         log_tail = ended.output.tail(LOG_TAIL_B)

@@ -10,21 +10,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from workers.plan import CaseRequest
+from workers.measuring.plan import CaseRequest
+from workers.programs.runner import Ended
 from workers.protocol import CaseId, CaseMeasurement, CaseStatus
-from workers.runner import Ended
 
 
 @dataclass(frozen=True)
 class Start:
-    """What a process is started with. `home` is its own folder; `lock` is the device's, to be inherited."""
+    """What a process is started with. `home` is its own folder; `locks` are the devices', to be inherited."""
 
     env: dict[str, str]
     home: Path
     checkout: Path
     python: Path
     timeout_s: float
-    lock: int
+    locks: tuple[int, ...]
     simulate: dict[str, Any] | None = None
 
 

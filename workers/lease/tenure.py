@@ -13,9 +13,9 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Self
 
-from workers.client import ServiceClient
-from workers.clock import Clock
 from workers.errors import LeaseEndedError, ServiceError, StaleLeaseError
+from workers.host.clock import Clock
+from workers.lease.client import ServiceClient
 from workers.protocol import Heartbeat, Lease, Phase, Registered
 
 log = logging.getLogger(__name__)

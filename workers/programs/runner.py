@@ -1,7 +1,8 @@
 """Runs other people's programs: each under a keeper, within a time limit, with bounded output, within the lease.
 
-Everything that a job starts comes through here, git and installers too, so that nothing outlives its lease. The
-program may print without end, kill its process group, or leave children behind; all of that is an `Ended`, no error.
+Where there are control groups, each has one of its own, too. Everything that a job starts comes through here, git and
+installers included, so that nothing outlives its lease. The program may print without end, kill its process group or
+its keeper, or leave children behind; all of that is an `Ended`, no error.
 """
 
 from __future__ import annotations
@@ -13,21 +14,25 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from workers.errors import JobError
 from workers.keeper import Kept
+from workers.lease.tenure import Tenure
+from workers.programs.cgroups import Cgroup, Cgroups
 from workers.protocol import CaseStatus
-from workers.tenure import Tenure
 
 log = logging.getLogger(__name__)
 
 KEPT_B = 64 * 1024
 PIPE_B = 64 * 1024
 GRACE_S = 5.0
+LEFT_OVER_S = 5.0
+"""How long output is still read when the keeper is gone and something of the program holds on to the pipe."""
 
 
 class Output:
@@ -123,8 +128,9 @@ class Ended:
 class Runner:
     """Runs programs one after another for as long as the lease lasts."""
 
-    def __init__(self, tenure: Tenure) -> None:
+    def __init__(self, tenure: Tenure, cgroups: Cgroups) -> None:
         self._tenure = tenure
+        self._cgroups = cgroups
 
     def run(self, program: Program) -> Ended:
         """Run a program to its end and return how that came.
@@ -136,11 +142,11 @@ class Runner:
         self._tenure.check()
         kills_before = _out_of_memory_kills()
         watch = _Watch(program)
-        with _start(program) as kept:
+        with self._cgroups.new() as cgroup, _start(program, cgroup) as kept:
             self._tenure.on_end = lambda: _ask_to_end(kept)
             if self._tenure.over.is_set():  # it may have come before anyone was told
                 _ask_to_end(kept)
-            watch.follow(kept)
+            watch.follow(kept, cgroup)
             exit_code = kept.wait()
         self._tenure.on_end = lambda: None
         self._tenure.check()
@@ -158,49 +164,80 @@ class _Watch:
         self.timed_out = False
         self._program = program
         self._started_at = datetime.now(UTC)
-        self._t_start_ns = time.monotonic_ns()
+        self._t_start_ns = self._t_end_ns = time.monotonic_ns()
         self._awaits_start = program.announces_start
+        self._deadline: float | None = time.monotonic() + program.timeout_s
+        """When patience ends; None while the keeper brings about the end."""
 
-    def follow(self, kept: Kept) -> None:
-        """Return when the program's output has ended, which it does with its last process."""
+    def follow(self, kept: Kept, cgroup: Cgroup | None) -> None:
+        """Return when the program's output has ended, which it does with its last process.
+
+        A program that has killed its keeper may leave processes; those of a control group are killed, others are not
+        waited for.
+        """
         assert kept.stdout is not None
         pipe = kept.stdout.fileno()
-        with selectors.DefaultSelector() as selector:
+        with selectors.DefaultSelector() as selector, _life_of(kept.pid) as keeper:
             selector.register(pipe, selectors.EVENT_READ)
-            while True:
-                is_ready = selector.select(self._left_s())
-                if self._left_s() == 0:
+            if keeper is not None:
+                selector.register(keeper, selectors.EVENT_READ)
+            has_ended = False
+            while not (has_ended and self._left_s() == 0):
+                ready = [key.fd for key, _ in selector.select(self._left_s())]
+                if keeper in ready:
+                    selector.unregister(keeper)
+                    has_ended, self._deadline = True, time.monotonic() + LEFT_OVER_S
+                    self._t_end_ns = time.monotonic_ns()
+                    if cgroup is not None:
+                        cgroup.kill()
+                elif self._left_s() == 0 and not has_ended:
                     self._time_out(kept)
-                if is_ready:
-                    chunk = os.read(pipe, PIPE_B)
-                    if not chunk:
-                        return
-                    self._take(chunk)
+                if pipe in ready and not self._read(pipe):
+                    return
+        log.warning("%s outlived its keeper, or something that it started did", self._program.argv[0])
 
     def ended(self, exit_code: int, *, out_of_memory: bool) -> Ended:
-        """Return the whole story, ending now."""
-        duration_ns = time.monotonic_ns() - self._t_start_ns
+        """Return the whole story."""
+        duration_ns = self._t_end_ns - self._t_start_ns
         times = (self._started_at, self._t_start_ns, duration_ns, self._program.timeout_s)
         return Ended(exit_code, self.timed_out, out_of_memory, self.output, *times)
 
-    def _take(self, chunk: bytes) -> None:
+    def _read(self, pipe: int) -> bool:
+        """Take what there is; False at the end, which is the program's."""
+        self._t_end_ns = time.monotonic_ns()
+        chunk = os.read(pipe, PIPE_B)
         if self._awaits_start:
-            self._t_start_ns, self._awaits_start = time.monotonic_ns(), False
-            chunk = chunk[1:]
-        self.output.add(chunk)
+            self._t_start_ns, self._awaits_start = self._t_end_ns, False
+            self._deadline = time.monotonic() + self._program.timeout_s
+            self.output.add(chunk[1:])
+        else:
+            self.output.add(chunk)
+        return bool(chunk)
 
     def _left_s(self) -> float | None:
-        """Return the time until the limit [s]; None once it has struck."""
-        if self.timed_out:
-            return None
-        return max(0.0, self._program.timeout_s - (time.monotonic_ns() - self._t_start_ns) / 1e9)
+        """Return the time until patience ends [s]; None where there is no limit."""
+        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
     def _time_out(self, kept: Kept) -> None:
-        self.timed_out = True
+        self.timed_out, self._deadline = True, None
         _ask_to_end(kept)
 
 
-def _start(program: Program) -> Kept:
+@contextmanager
+def _life_of(pid: int) -> Iterator[int | None]:
+    """Give a descriptor that can be read when the process has ended; None where the kernel has none (before 5.3)."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except OSError:
+        yield None
+        return
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _start(program: Program, cgroup: Cgroup | None) -> Kept:
     try:
         return Kept(
             program.argv,
@@ -210,6 +247,7 @@ def _start(program: Program) -> Kept:
             stderr=subprocess.STDOUT,
             pass_fds=program.pass_fds,
             grace_s=GRACE_S,
+            cgroup=None if cgroup is None else cgroup.folder,
         )
     except OSError as error:
         raise JobError("agent_fault", f"{program.argv[0]} could not be started: {error}") from error

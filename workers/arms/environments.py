@@ -33,12 +33,12 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel
 
-from workers.checkout import NO_SPACE, UNREACHABLE, Git, last_line
+from workers.arms.checkout import NO_SPACE, UNREACHABLE, UNUSED_S, Git, is_unused, last_line
+from workers.arms.packages import SHIM
+from workers.arms.workspace import remove_tree
 from workers.errors import ArmError, JobError
-from workers.packages import SHIM
+from workers.programs.runner import Ended, Program, Runner
 from workers.protocol import SuiteSpec
-from workers.runner import Ended, Program, Runner
-from workers.workspace import remove_tree
 
 log = logging.getLogger(__name__)
 
@@ -143,12 +143,15 @@ class Environments:
         return found
 
     def release(self) -> None:
-        """Remove what was made for this job's work trees alone, whatever is unfinished, and the longest unused."""
+        """Remove what was made for this job's work trees alone, whatever is unfinished, and what is long unused."""
         self._in_use.clear()
         kept = []
         for folder in self._folder.iterdir():
             record = read_record(folder)
             if record is None or record.scope is Scope.CHECKOUT:
+                remove_tree(folder)
+            elif is_unused(folder / RECORD):  # such as those of a repository that is no longer measured here
+                log.info("removing the environment %s, unused for %d days", folder.name, UNUSED_S // 86400)
                 remove_tree(folder)
             else:
                 kept.append((folder, record.size_b))

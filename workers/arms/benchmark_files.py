@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-from workers.checkout import Git
+from workers.arms.checkout import Git
 from workers.errors import ArmError
 
 ENTRY = re.compile(rb"(\d{6}) ([0-9a-f]+) \d\t([^\0]+)\0")

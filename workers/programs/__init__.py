@@ -1,0 +1,1 @@
+"""Other people's programs: run under a keeper, within the lease, and gone at its end."""
