@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
+from statistics import geometric_mean, median
 from typing import Literal, NamedTuple
 
 from app.analysis.budget import BudgetState, Limit, judge_budget, judge_exact_budget
@@ -33,7 +33,18 @@ from app.analysis.validity import Stop
 from app.domain.results import Better, Look
 from app.domain.verdicts import Verdict
 
-__all__ = ["Grade", "Judgement", "Kind", "MetricPlan", "Pair", "case_settled", "grade_of", "judge_case"]
+__all__ = [
+    "Grade",
+    "Judgement",
+    "Kind",
+    "Levels",
+    "MetricPlan",
+    "Pair",
+    "case_settled",
+    "grade_of",
+    "judge_case",
+    "levels_of",
+]
 
 Kind = Literal["sampled", "exact"]
 Grade = Literal["A", "B", "C"]
@@ -179,6 +190,33 @@ def grade_of(sigma_pair: float | None, *, clocks_locked: bool) -> Grade | None:
     return "B" if sigma_pair <= GRADE_B_SD else "C"
 
 
+class Levels(NamedTuple):
+    """What both arms' values are, each in one number in the metric's unit; None without a value.
+
+    The geometric means are those whose ratio is the change of a sampled metric, to the last digit; its medians need
+    not agree with it. An exact metric is compared by its medians, and has no others.
+    """
+
+    base_median: float | None = None
+    head_median: float | None = None
+    base_geomean: float | None = None
+    head_geomean: float | None = None
+
+
+def levels_of(pairs: Iterable[Pair], kind: Kind, n: int | None) -> Levels:
+    """Return the levels of the first `n` pairs that count, those that a judgement of `n` pairs rests on; all for None.
+
+    `kind` is the judgement's: how the metric was compared in the end.
+    """
+    is_exact = kind == "exact"
+    evidence = gather(pairs, is_countable if is_exact else is_measurable)
+    base, head = evidence.base[:n], evidence.head[:n]
+    if not base:
+        return Levels()
+    medians = median(base), median(head)
+    return Levels(*medians) if is_exact else Levels(*medians, geometric_mean(base), geometric_mean(head))
+
+
 class _Ruling(NamedTuple):
     verdict: Verdict | None
     reason: str | None = None
@@ -291,10 +329,11 @@ def _is_shown(decision: Decision, better: Better) -> bool:
 
 def _as_look(decision: Decision, better: Better) -> Look:
     change = raw_change(decision.mean, better)
+    bound_pass = None if math.isinf(decision.half_pass) else _finite(raw_change(decision.hi_pass, better))
     if math.isinf(decision.half):
-        return Look(decision.n, change, None, None)
+        return Look(decision.n, change, None, None, bound_pass)
     low, high = raw_interval(decision.low, decision.high, better)
-    return Look(decision.n, change, low, _finite(high))
+    return Look(decision.n, change, low, _finite(high), bound_pass)
 
 
 def _finite(value: float) -> float | None:

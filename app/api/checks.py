@@ -123,8 +123,8 @@ def list_checks(
 def get_check(check_id: int, service: ServiceDep, session: SessionDep, reader: Reader) -> dict[str, Any]:
     """Return the check with every verdict so far: the object that `ratchet check --json` prints."""
     visible_check(session, reader, check_id)
-    report = f"{service.settings.address}/checks/{check_id}/report"
-    return check_document(read_check(session, check_id), report)
+    page = f"{service.settings.address}/checks/{check_id}"
+    return check_document(read_check(session, check_id), f"{page}/report", page)
 
 
 @router.get("/{check_id}/progress")

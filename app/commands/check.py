@@ -52,6 +52,8 @@ def check(
     with service_for_call(_say) as client:
         wanted = request_of(client, repository, settings, *commits, suites=suites, devices=devices)
         document, report = run_check(client, wanted)
+    if not client.stays:
+        document["page"] = None
     if html is not None:
         html.write_text(report, encoding="utf-8")
         document["report"] = str(html)
@@ -146,7 +148,8 @@ def _table(document: dict[str, Any]) -> str:
 
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if is_terminal else WIDTH_OF_A_LOG
-    return render_check(result_of_document(document), width=width, color=is_terminal)
+    page = document.get("page")
+    return render_check(result_of_document(document), width=width, color=is_terminal, page=page)
 
 
 def _print(text: str) -> None:

@@ -52,7 +52,7 @@ def _started(data: DataDir, say: Say) -> Iterator[ServiceClient]:
     stack = LocalStack(data, StackOptions(DEFAULT_HOST, 0, kind), say)
     try:
         stack.start()
-        yield ServiceClient(stack.url, read_secret(data.admin_token))
+        yield ServiceClient(stack.url, read_secret(data.admin_token), stays=False)
     finally:
         say("stopping the service")
         stack.stop()

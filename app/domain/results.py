@@ -38,13 +38,15 @@ class CommitRef:
 class Look:
     """What the rule saw after a block: pairs so far and the interval of head/base − 1 at the gate's level.
 
-    `low`/`high` are None while the interval is unbounded.
+    `low`/`high` are None while the interval is unbounded. `bound_pass` is what `no_regression` rests on: the worst
+    change that is not excluded at `alpha_pass`, None while nothing is.
     """
 
     n_pairs: int
     change: float
     low: float | None
     high: float | None
+    bound_pass: float | None = None
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ class Estimate:
 class CaseVerdict:
     """One metric of one case: the verdict, how sure, and the values behind it.
 
-    `estimates` are in time order. `looks` hold one entry a block. `ci_level` is 1 − alpha/M.
+    `estimates` are in time order. `looks` hold one entry a block. `ci_level` is 1 − alpha/M. Medians and geometric
+    means are of the pairs that the verdict rests on.
     """
 
     benchmark: str
@@ -80,6 +83,9 @@ class CaseVerdict:
     ci_low: float | None = None
     ci_high: float | None = None
     ci_level: float | None = None
+    bound_pass: float | None = None
+    """The worst change that is not excluded at `alpha_pass`: an upper bound of `change` where lower is better, a
+    lower one where higher is. None while nothing is excluded, and where the comparison is exact."""
     n_pairs: int = 0
     n_void: int = 0
     device_s: float | None = None
@@ -97,10 +103,20 @@ class CaseVerdict:
     tolerance: float | None = None
     base_median: float | None = None
     head_median: float | None = None
+    base_geomean: float | None = None
+    """Geometric means, of which `change` is the ratio less one; None where the comparison is exact."""
+    head_geomean: float | None = None
     estimates: tuple[Estimate, ...] = ()
     looks: tuple[Look, ...] = ()
     log_tail: str | None = None
     """The end of what a failing invocation printed, where the verdict is about a failure."""
+
+    @property
+    def levels(self) -> tuple[float | None, float | None]:
+        """Base's and head's value as they are shown beside `change`: geometric means, medians where there are none."""
+        if self.base_geomean is None or self.head_geomean is None:
+            return self.base_median, self.head_median
+        return self.base_geomean, self.head_geomean
 
 
 @dataclass(frozen=True)
@@ -141,6 +157,14 @@ class SuiteResult:
 
 
 @dataclass(frozen=True)
+class Note:
+    """What a reader should know of a check that is about none of its results: a code and a sentence."""
+
+    flag: str
+    message: str
+
+
+@dataclass(frozen=True)
 class CheckResult:
     """A check with everything that is known of it now; `conclusion` is None until it is complete."""
 
@@ -161,3 +185,4 @@ class CheckResult:
     concluded_at: datetime | None = None
     reproduce: str = ""
     """The command that measures the same locally."""
+    notes: tuple[Note, ...] = ()

@@ -35,11 +35,12 @@ _PASSING = (502, 503, 504)
 
 
 class ServiceClient:
-    """Calls the service at `url` with `token`."""
+    """Calls the service at `url` with `token`; `stays` says whether it goes on when the caller is done."""
 
-    def __init__(self, url: str, token: str | None) -> None:
+    def __init__(self, url: str, token: str | None, *, stays: bool = True) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.url = url.rstrip("/")
+        self.stays = stays
         self._http = httpx.Client(base_url=self.url, headers=headers, timeout=_TIMEOUT)
 
     def ask_check(self, wanted: dict[str, Any]) -> int:

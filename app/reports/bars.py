@@ -26,19 +26,33 @@ def scale_marks(scale: EffectScale, limits: Thresholds) -> Markup:
 
 
 def interval_bar(
-    scale: EffectScale, effect: float | None, low: float | None, high: float | None, *, is_exact: bool = False
+    scale: EffectScale,
+    effect: float | None,
+    low: float | None,
+    high: float | None,
+    *,
+    bound: float | None = None,
+    is_exact: bool = False,
 ) -> Markup:
     """Return the shapes of one row: the interval as a line with ends, the estimate as a dot.
 
-    Bounds are ln units, positive = worse. A bound that is missing or off the scale ends in an arrow; an exact metric
-    has a dot only; without an estimate there is nothing.
+    All ends are ln units, positive = worse. One that is missing or off the scale is an arrow; an exact metric has a
+    dot only; without an estimate there is nothing. `bound` is the one-sided bound that settled the case: a mark on
+    the line, or where it ends if the interval has no end there.
     """
     if effect is None:
         return Markup("")
     dot = f"M{_x(scale, effect)} 9h0"
     if is_exact:
         return Markup('<path class="dot" d="{}"/>').format(dot)
-    return Markup('<path d="{}"/><path class="dot" d="{}"/>').format(_whiskers(scale, low, high), dot)
+    if bound is None:
+        return Markup('<path d="{}"/><path class="dot" d="{}"/>').format(_whiskers(scale, low, high), dot)
+    x = _x(scale, bound)
+    line = _whiskers(scale, low, high) if high is not None else _line_up_to(x, *_end(scale, low, -1))
+    mark = f"M{x} 3v12"
+    return Markup('<path d="{}"/><path class="bound" d="{}"/><path class="dot" d="{}"/>').format(
+        line, mark, dot
+    )
 
 
 def scale_axis(scale: EffectScale) -> Markup:
@@ -54,6 +68,10 @@ def _whiskers(scale: EffectScale, low: float | None, high: float | None) -> str:
     left, left_end = _end(scale, low, -1)
     right, right_end = _end(scale, high, 1)
     return f"M{left} 9H{right}{left_end}{right_end}"
+
+
+def _line_up_to(x: int, left: int, left_end: str) -> str:
+    return f"M{left} 9H{x}{left_end}"
 
 
 def _end(scale: EffectScale, bound: float | None, side: int) -> tuple[int, str]:

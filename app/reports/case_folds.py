@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from app.domain.results import CaseVerdict, CheckResult
 from app.reports import pictures, quantities
-from app.reports.case_text import interval_text
+from app.reports.case_text import BOUND_LEVEL, deciding_bound, interval_text
 from app.reports.ranking import Finding
 from app.reports.scale import Thresholds, case_limits, check_limits
 from app.reports.text import plain
@@ -51,30 +51,34 @@ def case_fold(result: CheckResult, finding: Finding, common: frozenset[str], *, 
 
 def _samples(finding: Finding) -> Markup:
     case = finding.case
-    base, head = quantities.before_after(case.base_median, case.head_median, case.unit)
-    label = (
-        f"Values of both arms in time order; median of base {base}, of head {head}; {case.n_void} pairs void."
-    )
-    return pictures.samples_picture(case.estimates, case.unit, case.base_median, case.head_median, label)
+    levels = f"{_level_name(case)}: {_both_arms(case, *case.levels)}"
+    label = f"Values of both arms in time order; {levels}; {case.n_void} pairs void."
+    return pictures.samples_picture(case.estimates, case.unit, *case.levels, label)
 
 
 def _looks(finding: Finding, limits: Thresholds) -> Markup:
     case = finding.case
     label = (
         f"Interval of the change after each block; after {case.n_pairs} pairs "
-        f"{quantities.change(case.change)}, {interval_text(case)}."
+        f"{quantities.change(case.change)}, {_interval(case)}."
     )
-    return pictures.looks_picture(case.looks, case.better, limits, label)
+    bound = deciding_bound(case)
+    if bound is not None:
+        label += f" Not worse than {quantities.change(bound)} at {BOUND_LEVEL}."
+    return pictures.looks_picture(case.looks, case.better, limits, label, with_bounds=bound is not None)
 
 
 def _facts(result: CheckResult, case: CaseVerdict) -> Iterable[tuple[str, str]]:
-    base, head = quantities.before_after(case.base_median, case.head_median, case.unit)
-    unit = head.partition(" ")[2]
     yield "Verdict", f"{word_of(case.verdict).name}: {word_of(case.verdict).meaning}"
     if case.reason:
         yield "Reason", plain(explain(case.reason))
-    yield "Medians", f"base {base} {unit}".strip() + f", head {head}"
+    yield _level_name(case).capitalize(), _both_arms(case, *case.levels)
+    if case.base_geomean is not None:
+        yield "Medians", _both_arms(case, case.base_median, case.head_median)
     yield "Change", f"{quantities.change(case.change)}, {_interval(case)}"
+    bound = deciding_bound(case)
+    if bound is not None:
+        yield "No worse than", f"{quantities.change(bound)} at {BOUND_LEVEL}, short of the tolerance"
     if quantities.finite(case.sigma_pair) is not None:
         yield (
             "Spread of pairs",
@@ -95,7 +99,19 @@ def _notes(case: CaseVerdict, common: frozenset[str]) -> Iterable[str]:
     yield from (f"While it ran: {plain(explain(cause))}" for cause in case.attribution)
 
 
+def _level_name(case: CaseVerdict) -> str:
+    return "medians" if case.base_geomean is None else "geometric means"
+
+
+def _both_arms(case: CaseVerdict, base: float | None, head: float | None) -> str:
+    before, after = quantities.before_after(base, head, case.unit)
+    unit = after.partition(" ")[2]
+    return f"base {before} {unit}".strip() + f", head {after}"
+
+
 def _interval(case: CaseVerdict) -> str:
-    text = interval_text(case)
-    has_level = case.kind == "sampled" and case.ci_level is not None
-    return f"{text} at {quantities.level(case.ci_level)}" if has_level else text
+    """Return the two-sided interval with its level, whatever the verdict rests on."""
+    if case.kind == "exact" or quantities.finite(case.change) is None:
+        return interval_text(case)
+    text = quantities.interval(case.ci_low, case.ci_high)
+    return text if case.ci_level is None else f"{text} at {quantities.level(case.ci_level)}"

@@ -56,7 +56,7 @@ def case_row(
 ) -> CaseRow:
     """Return the row of a finding; flags in `common` are told elsewhere, once for all rows."""
     case = finding.case
-    base, head = quantities.before_after(case.base_median, case.head_median, case.unit)
+    base, head = quantities.before_after(*case.levels, case.unit)
     low, high = finding.bounds
     return CaseRow(
         word=word_of(case.verdict),
@@ -67,7 +67,9 @@ def case_row(
         base=base,
         head=head,
         change=quantities.change(case.change),
-        bar=bars.interval_bar(scale, finding.effect, low, high, is_exact=case.kind == "exact"),
+        bar=bars.interval_bar(
+            scale, finding.effect, low, high, bound=finding.bound, is_exact=case.kind == "exact"
+        ),
         interval=interval_text(case),
         pairs=case.n_pairs,
         void=case.n_void,

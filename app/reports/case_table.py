@@ -17,6 +17,7 @@ from app.domain.verdicts import Verdict
 from app.reports import quantities
 from app.reports.case_folds import Fold, case_fold
 from app.reports.case_rows import CaseRow, case_row
+from app.reports.case_text import BOUND_LEVEL
 from app.reports.ranking import WITHOUT_EFFECT, Finding, most_pressing, worst_first
 from app.reports.scale import EffectScale, effect_scale
 from app.reports.words import explain_flag
@@ -38,6 +39,8 @@ class CaseTable:
     rows: tuple[CaseRow, ...]
     quiet: tuple[CaseRow, ...]
     level: str
+    bound_level: str
+    """The level of the bounds that rows have; empty where none has any."""
     common_notes: tuple[str, ...]
     n_undrawn: int
     n_hidden: int
@@ -65,6 +68,7 @@ def case_table(
         rows=loud,
         quiet=quiet,
         level=_common_level(shown),
+        bound_level=BOUND_LEVEL if any(f.bound is not None for f in shown) else "",
         common_notes=tuple(explain_flag(flag) for flag in sorted(common)),
         n_undrawn=len(shown) - len(folds) if with_pictures else 0,
         n_hidden=len(ranked) - len(shown),

@@ -11,18 +11,21 @@ from typing import Any
 
 from app.domain.results import CaseVerdict, CheckResult, SuiteResult
 from app.domain.verdicts import EXIT_STATUS
+from app.reports.text import subject_line
 from app.reports.titles import check_title
 
 
-def check_document(result: CheckResult, report: str | None) -> dict[str, Any]:
+def check_document(result: CheckResult, report: str | None, page: str | None = None) -> dict[str, Any]:
     """Return a check as plain JSON values.
 
     Args:
         result: the check, complete or not; while it runs, `conclusion` and `status` are null.
         report: where its HTML report is (a path or an address), if anywhere.
+        page: the address of its page, where a service shows it.
 
     Returns:
-        `status` is the exit status that `ratchet check` ends with; `base` and `head` are full commit ids.
+        `status` is the exit status that `ratchet check` ends with; `base` and `head` are full commit ids, their
+        subjects the first line of the message.
     """
     document = {
         "check": result.id,
@@ -40,6 +43,10 @@ def check_document(result: CheckResult, report: str | None) -> dict[str, Any]:
         "minimum_effect": result.minimum_effect,
         "tolerance": result.tolerance,
         "reproduce": result.reproduce,
+        "base_subject": subject_line(result.base.subject),
+        "head_subject": subject_line(result.head.subject),
+        "page": page,
+        "notes": [{"flag": note.flag, "message": note.message} for note in result.notes],
     }
     return {key: _finite(value) for key, value in document.items()}
 
@@ -87,6 +94,9 @@ def _case(case: CaseVerdict) -> dict[str, Any]:
         "head_median": case.head_median,
         "attribution": list(case.attribution),
         "log_tail": case.log_tail,
+        "base_geomean": case.base_geomean,
+        "head_geomean": case.head_geomean,
+        "bound_pass": case.bound_pass,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from app.domain.results import CaseVerdict, CheckResult, CommitRef, SuiteResult
+from app.domain.results import CaseVerdict, CheckResult, CommitRef, Note, SuiteResult
 from app.domain.verdicts import Conclusion, Verdict
 
 _CASE_FIELDS = {field.name for field in fields(CaseVerdict)}
@@ -18,8 +18,8 @@ def result_of_document(document: dict[str, Any]) -> CheckResult:
     return CheckResult(
         id=document["check"],
         project=document["project"],
-        base=CommitRef(document["base"]),
-        head=CommitRef(document["head"]),
+        base=CommitRef(document["base"], document.get("base_subject", "")),
+        head=CommitRef(document["head"], document.get("head_subject", "")),
         state=document["state"],
         suites=tuple(_suite(suite) for suite in document["suites"]),
         conclusion=Conclusion(conclusion) if conclusion else None,
@@ -29,6 +29,7 @@ def result_of_document(document: dict[str, Any]) -> CheckResult:
         minimum_effect=document["minimum_effect"],
         tolerance=document["tolerance"],
         reproduce=document["reproduce"],
+        notes=tuple(Note(note["flag"], note["message"]) for note in document.get("notes", ())),
     )
 
 

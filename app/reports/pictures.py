@@ -17,8 +17,12 @@ from app.reports import quantities
 from app.reports.ranking import worse_bounds, worse_ln
 from app.reports.scale import EffectScale, Thresholds, effect_scale, tick_label
 from app.reports.svg import text
+from app.reports.text import plain, shorten
 
 WIDTH, HEIGHT = 400, 196
+_SHORT_SYMBOL = 3
+"""Characters of a unit that fit behind the number at a tick."""
+_LONGEST_UNIT = 24
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, WIDTH - 10, 12, HEIGHT - 28
 
 
@@ -26,15 +30,15 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 58, WIDTH - 10, 12, HEIGHT - 28
 
 
 def samples_picture(
-    estimates: Sequence[Estimate], unit: str, base_median: float | None, head_median: float | None, label: str
+    estimates: Sequence[Estimate], unit: str, base_level: float | None, head_level: float | None, label: str
 ) -> Markup:
     """Return every invocation's value in time order, pairs joined by a line and void ones hollow.
 
     Args:
         estimates: in time order; values that are not finite are left out. None left: an empty string.
         unit: the values' unit, for the axis.
-        base_median: drawn as a dashed line; None for none.
-        head_median: drawn as a solid line; None for none.
+        base_level: what base's values are in one number, drawn as a dashed line; None for none.
+        head_level: the same of head, drawn as a solid line; None for none.
         label: what the picture shows, for those who do not see it.
     """
     shown = [e for e in estimates if math.isfinite(e.value)]
@@ -44,13 +48,12 @@ def samples_picture(
     points = [(e, _spread(index, len(shown)), _y(e.value, low, high)) for index, e in enumerate(shown)]
     shapes = [_grid_of_values(low, high, unit)]
     shapes += [
-        Markup('<path class="{}" d="M{} {}H{}"/>').format(
-            f"median {arm}", _LEFT, _y(level, low, high), _RIGHT
-        )
-        for arm, level in (("base", base_median), ("head", head_median))
+        Markup('<path class="{}" d="M{} {}H{}"/>').format(f"level {arm}", _LEFT, _y(level, low, high), _RIGHT)
+        for arm, level in (("base", base_level), ("head", head_level))
         if level is not None and math.isfinite(level)
     ]
     shapes += [_pair_lines(points), *_dots(points), _time_axis(shown)]
+    shapes += [_unit_below(low, high, unit)]
     return _picture(label, shapes)
 
 
@@ -104,11 +107,20 @@ def _grid_of_values(low: float, high: float, unit: str) -> Markup:
     ticks = [n * step for n in range(first, first + 6) if n * step * size <= high]
     decimals = max(0, -math.floor(math.log10(step)))
     lines = "".join(f"M{_LEFT} {_y(tick * size, low, high)}H{_RIGHT}" for tick in ticks)
+    beside = symbol if len(symbol) <= _SHORT_SYMBOL else ""
     labels = [
-        text(_LEFT - 6, _y(tick * size, low, high) + 4, f"{tick:.{decimals}f} {symbol}".strip(), "end")
+        text(_LEFT - 6, _y(tick * size, low, high) + 4, f"{tick:.{decimals}f} {beside}".strip(), "end")
         for tick in ticks
     ]
     return Markup('<path class="grid" d="{}"/>{}').format(lines, Markup("").join(labels))
+
+
+def _unit_below(low: float, high: float, unit: str) -> Markup:
+    """Return the unit of the values in the middle of the time axis, where it is too long to stand at each tick."""
+    symbol, _ = quantities.display_unit(max(abs(low), abs(high)), unit)
+    is_long = len(symbol) > _SHORT_SYMBOL
+    label = f"in {shorten(plain(symbol), _LONGEST_UNIT)}"
+    return text((_LEFT + _RIGHT) // 2, HEIGHT - 8, label, "mid") if is_long else Markup("")
 
 
 def _round_step(rough: float) -> float:
@@ -126,15 +138,18 @@ def _time_axis(shown: Sequence[Estimate]) -> Markup:
 # --- the interval as pairs came in ----------------------------------------------------------------------------
 
 
-def looks_picture(looks: Sequence[Look], better: Better, limits: Thresholds, label: str) -> Markup:
+def looks_picture(
+    looks: Sequence[Look], better: Better, limits: Thresholds, label: str, *, with_bounds: bool = False
+) -> Markup:
     """Return the interval after each block as a line with the estimate on it, worse at the top, the last one bold.
 
     Looks whose change has no logarithm are left out; none left: an empty string. Tick labels are raw changes, so
-    that they read like the numbers in the table.
+    that they read like the numbers in the table. `with_bounds` draws the one-sided bounds as well, which settled a
+    case that is `no_regression`.
     """
-    seen = [(look.n_pairs, effect, *worse_bounds(look.low, look.high, better))
-            for look in looks
-            if (effect := worse_ln(look.change, better)) is not None]  # fmt: skip
+    looks = [look for look in looks if worse_ln(look.change, better) is not None]
+    seen = [(look.n_pairs, worse_ln(look.change, better) or 0.0, *worse_bounds(look.low, look.high, better))
+            for look in looks]  # fmt: skip
     if not seen:
         return Markup("")
     scale = effect_scale(limits.tolerance, [effect for _, effect, _, _ in seen[-3:]], _known(*seen[-1][2:]))
@@ -149,6 +164,9 @@ def looks_picture(looks: Sequence[Look], better: Better, limits: Thresholds, lab
         Markup('<path class="now" d="{}M{} {}h8m-8 {}h8"/>').format(
             _spans(xs[-1:], top[-1:], bottom[-1:]), xs[-1] - 4, top[-1], bottom[-1] - top[-1]
         ),
+        _bounds(scale, [worse_ln(look.bound_pass, better) for look in looks], xs)
+        if with_bounds
+        else Markup(""),
         Markup('<path class="p now" d="M{} {}h0"/>').format(xs[-1], middle[-1]),
         _pairs_axis(seen[0][0], seen[-1][0]),
     ]
@@ -171,6 +189,17 @@ def _effect_y(scale: EffectScale, effect: float) -> int:
 
 def _spans(xs: Sequence[int], top: Sequence[int], bottom: Sequence[int]) -> str:
     return "".join(f"M{x} {high}V{low}" for x, high, low in zip(xs, top, bottom, strict=False))
+
+
+def _bounds(scale: EffectScale, bounds: Sequence[float | None], xs: Sequence[int]) -> Markup:
+    """Return a mark at each one-sided bound that there is, the last one, which settled the case, apart."""
+    marks = [
+        f"M{x - 6} {_effect_y(scale, bound)}h12" if bound is not None else ""
+        for x, bound in zip(xs, bounds, strict=True)
+    ]
+    return Markup('<path class="bound past" d="{}"/><path class="bound" d="{}"/>').format(
+        "".join(marks[:-1]), marks[-1]
+    )
 
 
 def _grid_of_effects(scale: EffectScale, limits: Thresholds, better: Better) -> Markup:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from app.domain.jobs import TERMINAL
 from app.domain.results import Better, CaseVerdict, CheckResult, SuiteResult, case_label
 from app.domain.verdicts import Verdict
+from app.reports.case_text import deciding_bound
 from app.reports.quantities import finite
 from app.reports.words import VERDICTS
 
@@ -53,6 +54,11 @@ class Finding:
     def bounds(self) -> tuple[float | None, float | None]:
         """The interval of `effect`, lower bound first; None on a side that is unbounded."""
         return worse_bounds(self.case.ci_low, self.case.ci_high, self.case.better)
+
+    @property
+    def bound(self) -> float | None:
+        """How much worse head can be at most, where `no_regression` rests on that [ln units]; else None."""
+        return worse_ln(deciding_bound(self.case), self.case.better)
 
 
 @dataclass(frozen=True)

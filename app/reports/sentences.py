@@ -113,7 +113,7 @@ def _worst(result: CheckResult) -> str:
 
 def _moved(finding: Finding) -> str:
     case = finding.case
-    base, head = quantities.before_after(case.base_median, case.head_median, case.unit)
+    base, head = quantities.before_after(*case.levels, case.unit)
     return f"{isolated(finding.name)}, {base} → {head}, {quantities.change(case.change)}{_sureness(finding)}"
 
 

@@ -24,7 +24,7 @@ from app.reports.ranking import (
     with_verdict,
     worst_first,
 )
-from app.reports.text import columns, fit, pad, plain, tail
+from app.reports.text import clip, columns, fit, pad, plain, subject_line, tail
 from app.reports.titles import check_title, could_hide, hidden_effect
 from app.reports.troubles import Trouble, troubles
 from app.reports.words import CONCLUSIONS, count, explain_flag, listing, word_of
@@ -64,13 +64,14 @@ class _Column:
         return max(map(columns, (self.title, *self.cells)))
 
 
-def render_check(result: CheckResult, *, width: int, color: bool) -> str:
+def render_check(result: CheckResult, *, width: int, color: bool, page: str | None = None) -> str:
     """Return a check as text that ends in a newline.
 
     Args:
         result: the check, complete or not.
         width: columns of the terminal; below 40 counts as 40.
         color: whether to mark verdicts with ANSI colours.
+        page: the address of the check's page, if it has one.
     """
     room = max(width, 40)
     paint = _Paint(color)
@@ -80,7 +81,7 @@ def render_check(result: CheckResult, *, width: int, color: bool) -> str:
         _failures(result, room, paint),
         _still_open(result, room),
         _notes(result, room),
-        [f"reproduce: {plain(result.reproduce)}"] if result.reproduce else [],
+        _where_to_go(result, page),
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
@@ -110,12 +111,12 @@ def _heading(result: CheckResult, room: int, paint: _Paint) -> list[str]:
     commits = [_commit("base", result.base), _commit("head", result.head)]
     return [
         *(paint.bold(line, word.tone) for line in title),
-        *(paint.faint(fit(line, room)) for line in commits),
+        *(paint.faint(clip(line, room)) for line in commits),
     ]
 
 
 def _commit(role: str, commit: CommitRef) -> str:
-    return f"  {role} {plain(commit.sha[:10])}  {plain(commit.subject)}".rstrip()
+    return f"  {role} {plain(commit.sha[:10])}  {subject_line(commit.subject)}".rstrip()
 
 
 # --- the table ------------------------------------------------------------------------------------------------
@@ -178,7 +179,7 @@ def _where(result: CheckResult, finding: Finding) -> str:
 
 def _values(finding: Finding) -> str:
     case = finding.case
-    return " → ".join(quantities.before_after(case.base_median, case.head_median, case.unit))
+    return " → ".join(quantities.before_after(*case.levels, case.unit))
 
 
 def _fitted(table: list[_Column], room: int) -> list[_Column]:
@@ -233,14 +234,24 @@ def _still_open(result: CheckResult, room: int) -> list[str]:
 
 
 def _notes(result: CheckResult, room: int) -> list[str]:
+    lines = [
+        line
+        for note in result.notes
+        for line in _wrapped(f"note: {plain(note.flag)}: {plain(note.message)}", room)
+    ]
     flagged = Counter(flag for f in gating(result) for flag in f.case.flags)
-    lines = []
     for flag, number in sorted(flagged.items()):
         lines += _wrapped(f"note on {count(number, 'result')}: {plain(explain_flag(flag))}", room)
     shown = len(exploratory(result))
     if shown:
         lines.append(f"{count(shown, 'exploratory metric')} {'is' if shown == 1 else 'are'} in the report")
     return lines
+
+
+def _where_to_go(result: CheckResult, page: str | None) -> list[str]:
+    """Return what is to be copied, and so is never cut."""
+    pointers = {"page": page or "", "reproduce": result.reproduce}
+    return [f"{name}: {plain(text)}" for name, text in pointers.items() if text]
 
 
 def _wrapped(text: str, room: int) -> list[str]:

@@ -35,6 +35,11 @@ def plain(text: str) -> str:
     return "".join("�" if _is_unsafe(char) else char for char in spaced)
 
 
+def subject_line(message: str) -> str:
+    """Return the first line of a commit's message, as `plain` makes it safe."""
+    return plain(message.strip().partition("\n")[0])
+
+
 def plain_lines(text: str) -> list[str]:
     """Return a log's lines without escape sequences, control or reordering characters; tabs become four spaces."""
     unescaped = _ESCAPES.sub("", text).replace("\t", "    ")
@@ -77,6 +82,11 @@ def fit(text: str, width: int) -> str:
     front = _take(text, room * 2 // 3)
     back = _take(text[::-1], room - columns(front))[::-1]
     return f"{front}…{back}" if width > 0 else ""
+
+
+def clip(text: str, width: int) -> str:
+    """Return a sentence cut to `width` terminal columns, its end replaced by `…`."""
+    return text if columns(text) <= width else _take(text, max(width - 1, 0)).rstrip() + "…" * (width > 0)
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:

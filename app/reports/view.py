@@ -105,6 +105,7 @@ class ReportView:
     meaning: str
     commits: tuple[CommitView, ...]
     facts: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
     chips: tuple[Chip, ...]
     troubles: tuple[Trouble, ...]
     axis: Markup
@@ -134,6 +135,7 @@ def report_view(result: CheckResult) -> ReportView:
         meaning=sentences.meaning(result),
         commits=(_commit("Base", result.base), _commit("Head", result.head)),
         facts=tuple(_facts(result)),
+        notes=tuple(plain(f"{note.flag}: {note.message}") for note in result.notes),
         chips=tuple(_chips(result)),
         troubles=tuple(trouble for trouble in told if trouble.is_urgent),
         axis=scale_axis(scale),

@@ -109,6 +109,7 @@ FLAGS = {
     "already_broken": "base is over the budget too, so the budget does not count against head",
     "benchmark_changed": "the benchmark file differs between base and head; both ran the same one",
     "control_unavailable": "no control workload ran beside it, so a drifting machine would not be noticed",
+    "foreign_process": "another process was on the device before some invocations",
     "temp_not_equalised": "the device did not return to its starting temperature before some invocations",
     "warmup_not_converged": "timings still moved when the warm-up limit was reached",
     "few_batches": "fewer than ten batches fitted into the time",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from statistics import median
+from dataclasses import fields
 from typing import Any, Literal, cast
 
 from sqlalchemy.orm import Session
 
+from app.analysis.judge import Kind, Levels, levels_of
 from app.domain.errors import NotFoundError
 from app.domain.jobs import TERMINAL, JobState
 from app.domain.results import (
@@ -21,11 +22,15 @@ from app.domain.results import (
     VoidPair,
 )
 from app.domain.verdicts import Conclusion, Verdict
+from app.services.find_unmatched import find_unmatched
+from app.services.judge_run import pairs_of
 from app.services.plan_run import better_of
 from app.store.repositories import checks, jobs, runs
 from app.store.repositories.runs import ArmValue
 from app.store.tables import BenchmarkCase, Commit, Environment, Job, Run
 from app.store.tables import Verdict as VerdictRow
+
+_LOOK = frozenset(field.name for field in fields(Look))
 
 
 def read_check(session: Session, check_id: int) -> CheckResult:
@@ -34,7 +39,8 @@ def read_check(session: Session, check_id: int) -> CheckResult:
     if found is None:
         raise NotFoundError(f"there is no check {check_id}")
     check, project, base, head = found
-    suites = tuple(_suite(session, job) for job in jobs.of_request(session, check.request_id))
+    its_jobs = jobs.of_request(session, check.request_id)
+    suites = tuple(_suite(session, job) for job in its_jobs)
     return CheckResult(
         id=check.id,
         project=project.name,
@@ -51,6 +57,7 @@ def read_check(session: Session, check_id: int) -> CheckResult:
         created_at=check.created_at,
         concluded_at=check.concluded_at,
         reproduce=check.reproduce,
+        notes=find_unmatched(its_jobs[0].policy, check.settings.get("suites"), suites) if its_jobs else (),
     )
 
 
@@ -105,21 +112,36 @@ def _reason(session: Session, job: Job) -> str | None:
 
 
 def _cases(session: Session, run: Run, job: Job, values: Any) -> tuple[CaseVerdict, ...]:
-    by_metric: dict[tuple[int, str], list[ArmValue]] = defaultdict(list)
+    by_case: dict[int, list[ArmValue]] = defaultdict(list)
     for value in values:
-        if value.metric is not None:
-            by_metric[value.case_id, value.metric].append(value)
+        by_case[value.case_id].append(value)
+    pairs = {case_id: pairs_of(its_values) for case_id, its_values in by_case.items()}
     unpublished = job.state in TERMINAL and job.state != JobState.SUCCEEDED
     return tuple(
-        _case(row, case, by_metric[case.id, row.metric], unpublished=unpublished)
+        _case(
+            row,
+            case,
+            tuple(_estimate(value) for value in by_case[case.id] if value.metric == row.metric),
+            levels_of(
+                pairs.get(case.id, {}).get(row.metric, ()), cast("Kind", row.kind), row.n_pairs or None
+            ),
+            unpublished=unpublished,
+        )
         for row, case in runs.verdict_rows(session, run.id)
     )
 
 
-def _case(row: VerdictRow, case: BenchmarkCase, values: list[ArmValue], *, unpublished: bool) -> CaseVerdict:
+def _case(
+    row: VerdictRow,
+    case: BenchmarkCase,
+    estimates: tuple[Estimate, ...],
+    levels: Levels,
+    *,
+    unpublished: bool,
+) -> CaseVerdict:
     known = Verdict(row.verdict) if row.verdict else None
     verdict = Verdict.NOT_MEASURED if unpublished else known
-    estimates = tuple(_estimate(value) for value in values)
+    looks = tuple(map(_look, row.looks))
     return CaseVerdict(
         benchmark=case.benchmark,
         params=case.params,
@@ -134,6 +156,7 @@ def _case(row: VerdictRow, case: BenchmarkCase, values: list[ArmValue], *, unpub
         ci_low=row.ci_low,
         ci_high=row.ci_high,
         ci_level=row.ci_level,
+        bound_pass=looks[-1].bound_pass if looks else None,
         n_pairs=row.n_pairs,
         n_void=row.n_void,
         device_s=row.device_s,
@@ -147,10 +170,12 @@ def _case(row: VerdictRow, case: BenchmarkCase, values: list[ArmValue], *, unpub
         kind=cast("Literal['sampled', 'exact']", row.kind),
         minimum_effect=row.plan["tau0"],
         tolerance=row.plan["tau"],
-        base_median=_median(estimates, "base"),
-        head_median=_median(estimates, "head"),
+        base_median=levels.base_median,
+        head_median=levels.head_median,
+        base_geomean=levels.base_geomean,
+        head_geomean=levels.head_geomean,
         estimates=estimates,
-        looks=tuple(Look(**look) for look in row.looks),
+        looks=looks,
         log_tail=row.log_tail,
     )
 
@@ -167,9 +192,9 @@ def _estimate(value: ArmValue) -> Estimate:
     )
 
 
-def _median(estimates: tuple[Estimate, ...], arm: str) -> float | None:
-    valid = [e.value for e in estimates if e.arm == arm and not e.void]
-    return median(valid) if valid else None
+def _look(stored: dict[str, Any]) -> Look:
+    """Return a stored look; what a later release may have added to it is passed over."""
+    return Look(**{name: value for name, value in stored.items() if name in _LOOK})
 
 
 def _void_pairs(values: Any) -> tuple[VoidPair, ...]:

@@ -144,6 +144,7 @@ def _check(
             "minimum_effect": gate.minimum_effect,
             "tolerance": gate.tolerance,
             "strict": gate.strict,
+            "suites": [suite.name for suite in wanted.settings.suites],
             "digest": settings_digest(wanted.settings),
         },
         reproduce=_reproduce(wanted),

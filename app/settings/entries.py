@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +43,10 @@ class Entry:
     def tells(self, *keys: str) -> bool:
         """Tell whether there is a value, and `keys` in it are as the file has them."""
         return self.value is not None and self.refused.isdisjoint(keys)
+
+
+Draft = Mapping[str, list[Entry]]
+"""The entries of each section, by the section's name."""
 
 
 def read_section(section: Section, found: object, refusals: Refusals) -> list[Entry]:

@@ -1,21 +1,19 @@
 """What holds between the keys of a settings file: each rule looks at all of it, and refuses what contradicts.
 
-A rule passes over values that have been refused already, so that one mistake is reported once.
+A rule passes over values that have been refused already, so that one mistake is reported once. The rules about
+metrics and budgets are in `metric_rules.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from app.domain.units import Quantity, format_quantity, same_dimension
-from app.settings.entries import Entry
+from app.settings.entries import Draft, Entry
+from app.settings.metric_rules import METRIC_RULES
 from app.settings.refusals import Refusals
 from app.settings.schema import METRIC, SCHEDULE, SUITE
 from app.settings.values import EVENTS, NIGHTLY, GateSettings, Thresholds, override_thresholds
 from app.settings.wording import nearest, quoted
-
-Draft = Mapping[str, list[Entry]]
-"""The entries of each section, by the section's name."""
 
 _MEANS = ("benchmarks", "command")
 _COMMAND_KEYS = ("output", "format")
@@ -136,40 +134,6 @@ def _stated(entry: Entry, key: str, fraction: float) -> str:
     return f"{fraction * 100:g}%" + ("" if key in entry.given else f", {inherited}")
 
 
-def _budgets_limit_something(draft: Draft, refusals: Refusals) -> None:
-    units = {m.value.name: m.value.unit for m in draft["metric"] if m.tells("unit") and m.value.unit}
-    for budget in draft["budget"]:
-        if budget.sets_none_of("max", "min"):
-            message = f'{budget.title} sets neither `max` nor `min`; write one, such as max = "50 ms"'
-            refusals.add(budget.path, "missing", message)
-        if budget.tells("max", "min"):
-            _check_limits(budget, refusals)
-            _check_units(budget, units.get(budget.value.metric), refusals)
-
-
-def _check_limits(budget: Entry, refusals: Refusals) -> None:
-    most: Quantity | None = budget.value.max
-    least: Quantity | None = budget.value.min
-    if most is None or least is None:
-        return
-    if same_dimension(most.unit, least.unit) and most.value >= least.value:
-        return
-    shown = [format_quantity(limit.value, limit.unit) for limit in (most, least)]
-    message = f"{budget.title}: no value is at most {shown[0]} (`max`) and at least {shown[1]} (`min`)"
-    refusals.add((*budget.path, "min"), "conflict", message)
-
-
-def _check_units(budget: Entry, unit: str | None, refusals: Refusals) -> None:
-    for key in ("max", "min"):
-        limit: Quantity | None = getattr(budget.value, key)
-        if limit and unit and not same_dimension(limit.unit, unit):
-            message = (
-                f"`{key}` in {budget.title}: expected a limit in {quoted(unit)}, the unit of [[metric]] "
-                f"{quoted(budget.value.metric)}, found {format_quantity(limit.value, limit.unit)}"
-            )
-            refusals.add((*budget.path, key), "conflict", message)
-
-
 _RULES = (
     _suites_measure_one_thing,
     _commands_alone_have_output,
@@ -178,5 +142,5 @@ _RULES = (
     _triggers_exist,
     _schedules_take_no_event_name,
     _tolerance_is_above_minimum_effect,
-    _budgets_limit_something,
+    *METRIC_RULES,
 )

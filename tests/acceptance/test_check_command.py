@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,8 @@ def test_slower_head_regresses_with_json_report_and_status(
         head,
     )
     assert found["report"] == str(report)
+    assert (found["base_subject"], found["head_subject"]) == ("base", "head")
+    assert found["page"].endswith(f"/checks/{found['check']}")
     (suite,) = found["suites"]
     assert suite["name"] == "toy"
     case = next(case for case in suite["cases"] if case["metric"] == "latency_p50")
@@ -61,6 +64,8 @@ def test_faster_head_passes_and_is_named(toy: ToyRepository, check: Check) -> No
     done = check(toy.path, base, head)
     assert done.status == 0, done.out + done.err
     assert "improved" in done.out
+    assert re.search(r"  head [0-9a-f]{10}  head\n", done.out)
+    assert re.search(r"^page: http://.+/checks/\d+$", done.out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

@@ -199,5 +199,6 @@ def test_check_starts_a_service_for_the_call_where_none_runs(folder: Path, toy: 
         check=False,
     )
     assert done.returncode == 1, done.stderr
-    assert json.loads(done.stdout)["conclusion"] == "regressed"
+    found = json.loads(done.stdout)
+    assert (found["conclusion"], found["page"]) == ("regressed", None)
     assert processes_that_name(str(data)) == []

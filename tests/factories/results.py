@@ -10,7 +10,7 @@ import math
 import random
 from dataclasses import replace
 from datetime import UTC, datetime
-from statistics import fmean, median, stdev
+from statistics import fmean, geometric_mean, median, stdev
 from typing import Any, Literal
 
 from app.domain.results import (
@@ -78,6 +78,7 @@ def judged(effects: list[float], m: int, better: str = "lower") -> dict[str, Any
         "ci_high": math.expm1(high) if math.isfinite(h) else None,
         "ci_level": 1 - ALPHA / m,
         "could_hide": hidden if verdict is Verdict.INCONCLUSIVE else None,
+        "bound_pass": _bound(mean + h_pass, better),
     }
 
 
@@ -117,11 +118,15 @@ def measured(
             effects.append(sign * math.log(arms["head"] / arms["base"]))
         if len(effects) >= 4 and len(effects) % 2 == 0 and pair not in void:
             seen = judged(effects, m, better)
-            looks.append(Look(len(effects), seen["change"], seen["ci_low"], seen["ci_high"]))
+            looks.append(
+                Look(len(effects), *(seen[name] for name in ("change", "ci_low", "ci_high", "bound_pass")))
+            )
     found: dict[str, Any] = judged(effects, m, better) if len(effects) > 1 else {"verdict": None}
     found |= {
         "base_median": _median(estimates, "base"),
         "head_median": _median(estimates, "head"),
+        "base_geomean": _geomean(estimates, "base"),
+        "head_geomean": _geomean(estimates, "head"),
         "sigma_pair": stdev(effects) if len(effects) > 1 else None,
         "n_pairs": len(effects),
         "n_void": len(void),
@@ -472,6 +477,14 @@ EVERY = {
 
 def _all(cases: list[CaseVerdict], verdict: Verdict) -> list[CaseVerdict]:
     return [replace(case, verdict=verdict, could_hide=None) for case in cases]
+
+
+def _bound(worst: float, better: str) -> float | None:
+    return math.expm1(worst if better == "lower" else -worst) if math.isfinite(worst) else None
+
+
+def _geomean(estimates: list[Estimate], arm: str) -> float:
+    return geometric_mean(e.value for e in estimates if e.arm == arm and not e.void)
 
 
 def _median(estimates: list[Estimate], arm: str) -> float:

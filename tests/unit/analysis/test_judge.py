@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from app.analysis.judge import Judgement, MetricPlan, Pair, case_settled, grade_of, judge_case
+from app.analysis.judge import Judgement, MetricPlan, Pair, case_settled, grade_of, judge_case, levels_of
 from app.domain.verdicts import Verdict
 
 LATENCY = MetricPlan("latency_p50", "s", "lower")
@@ -165,6 +165,34 @@ def test_timer_that_resolves_too_little_keeps_a_case_open():
 def test_values_are_summed_up_by_the_medians_that_the_verdict_saw():
     judged = judge_case(LATENCY, pairs_of([1, 2, 3, 4], [10, 20, 30, 40]))
     assert (judged.base_median, judged.head_median) == (2.5, 25)
+
+
+@pytest.mark.parametrize("plan", [LATENCY, RATE])
+def test_change_is_the_ratio_of_the_geometric_means_of_the_pairs_that_were_judged(plan):
+    pairs = voided(drawn(40, 0.001, sd=0.03, seed=3), {1, 5})
+    judged = judge_case(plan, pairs, exhausted=True)
+    levels = levels_of(pairs, judged.kind, judged.n_pairs)
+    assert levels.head_geomean / levels.base_geomean - 1 == pytest.approx(judged.change, abs=1e-12)
+    assert (levels.base_median, levels.head_median) == (judged.base_median, judged.head_median)
+
+
+def test_levels_are_of_the_pairs_before_the_verdict_only():
+    pairs = pairs_of([1, 1, 1, 1], [2, 2, 50, 50])
+    assert levels_of(pairs, "sampled", 2) == pytest.approx((1, 2, 1, 2))
+    assert levels_of(pairs, "exact", 2) == (1, 2, None, None)
+    assert levels_of([], "sampled", None) == (None, None, None, None)
+
+
+@pytest.mark.parametrize(("plan", "sign"), [(LATENCY, 1), (RATE, -1)])
+def test_look_tells_the_bound_that_no_regression_rests_on(plan, sign):
+    judged = judge_case(plan, drawn(4, 0.0, sd=0.001), m=100)
+    (last,) = judged.looks[-1:]
+    assert (judged.verdict, last.low, last.high) == (Verdict.NO_REGRESSION, None, None)
+    assert 0 < sign * (last.bound_pass - last.change) < 0.02
+
+
+def test_look_has_no_bound_while_nothing_is_excluded():
+    assert judge_case(LATENCY, drawn(2, 0.0)).looks[0].bound_pass is None
 
 
 # --- pairs that do not count ----------------------------------------------------------------------

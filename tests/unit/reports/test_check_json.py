@@ -1,9 +1,13 @@
 import json
+from dataclasses import replace
 
 import pytest
 
+from app.domain.results import CommitRef, Note
 from app.domain.verdicts import Conclusion
 from app.reports.check_json import check_document
+from app.reports.check_reading import result_of_document
+from app.reports.terminal import render_check
 from tests.factories import results
 
 TOP = ["check", "conclusion", "status", "base", "head", "suites", "report"]
@@ -12,9 +16,15 @@ CASE = [
     "benchmark", "params", "metric", "unit", "better", "gating", "verdict", "change", "worse", "ci_low", "ci_high",
     "ci_level", "n_pairs", "n_void", "could_hide", "grade", "flags",
 ]  # fmt: skip
-MORE_TOP = ["project", "state", "title", "reason", "alpha", "minimum_effect", "tolerance", "reproduce"]
+MORE_TOP = [
+    "project", "state", "title", "reason", "alpha", "minimum_effect", "tolerance", "reproduce", "base_subject",
+    "head_subject", "page", "notes",
+]  # fmt: skip
 MORE_SUITE = ["state", "reason", "worker", "software_changes", "device_s", "log_tail"]
-MORE_CASE = ["exploratory", "kind", "reason", "base_median", "head_median", "attribution", "log_tail"]
+MORE_CASE = [
+    "exploratory", "kind", "reason", "base_median", "head_median", "attribution", "log_tail", "base_geomean",
+    "head_geomean", "bound_pass",
+]  # fmt: skip
 
 
 def test_document_has_the_keys_of_the_contract_first_and_no_others_than_named_here() -> None:
@@ -68,3 +78,48 @@ def test_failures_keep_the_end_of_their_log() -> None:
     cases = check_document(results.failing(), None)["suites"][0]["cases"]
     assert cases[0]["verdict"] == "head_fails"
     assert "TypeError" in cases[0]["log_tail"]
+
+
+def test_change_of_a_sampled_result_is_the_ratio_of_the_geometric_means_in_the_document() -> None:
+    for case in check_document(results.regressed(), None)["suites"][0]["cases"]:
+        if case["kind"] == "sampled" and case["change"] is not None:
+            ratio = case["head_geomean"] / case["base_geomean"]
+            assert ratio - 1 == pytest.approx(case["change"], abs=1e-12)
+        elif case["kind"] == "exact":
+            assert (case["base_geomean"], case["head_geomean"], case["bound_pass"]) == (None, None, None)
+
+
+def test_document_names_both_commits_by_the_first_line_of_their_messages() -> None:
+    head = CommitRef("c" * 40, "Make \x1b[31mred\u202e things\r\nfaster\n\nand more")
+    document = check_document(replace(results.passed(), head=head), None, "https://ratchet.example/checks/12")
+    assert document["base_subject"] == "Merge branch 'faster-tokenizer'"
+    assert document["head_subject"] == "Make red� things"
+    assert document["page"] == "https://ratchet.example/checks/12"
+
+
+def test_note_about_the_settings_is_in_the_document_with_its_flag() -> None:
+    note = Note("budget_unmatched", "nothing is measured by that name")
+    document = check_document(replace(results.passed(), notes=(note,)), None)
+    assert document["notes"] == [{"flag": note.flag, "message": note.message}]
+
+
+@pytest.mark.parametrize("kind", ["regressed", "failing", "inconclusive", "no_capacity"])
+def test_table_of_a_document_is_the_table_of_its_check(kind: str) -> None:
+    result = replace(results.EVERY[kind](), notes=(Note("metric_unmatched", "no case reports it"),))
+    read = result_of_document(check_document(result, None))
+    assert render_check(read, width=120, color=False) == render_check(result, width=120, color=False)
+
+
+def test_document_of_an_earlier_release_is_shown_without_what_it_did_not_know() -> None:
+    document = check_document(results.regressed(), None)
+    for name in ("base_subject", "head_subject", "page", "notes"):
+        del document[name]
+    for case in document["suites"][0]["cases"]:
+        for name in ("base_geomean", "head_geomean", "bound_pass"):
+            del case[name]
+    read = result_of_document(document)
+    assert read.base.subject == ""
+    assert read.suites[0].cases[0].levels == (
+        read.suites[0].cases[0].base_median,
+        read.suites[0].cases[0].head_median,
+    )

@@ -1,8 +1,10 @@
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
+from app.domain.results import Note
 from app.domain.verdicts import Conclusion, Verdict
 from app.reports.html import render_report
 from app.reports.troubles import GROUP_LIMIT
@@ -230,3 +232,27 @@ def test_a_metric_with_limits_of_its_own_says_so() -> None:
     case = measured("bert", 0.0, tolerance=0.05)
     text = Outline(render_report(check(Conclusion.PASSED, suite(case)))).text
     assert "minimum effect 0.5 %, tolerance 5 %" in text
+
+
+def test_numbers_beside_a_change_are_those_that_it_is_the_ratio_of() -> None:
+    case = measured("serve", 0.01, params={"clients": 8}, noise=0.05, pairs=16, m=6)
+    assert (case.head_median > case.base_median) != (case.change > 0)
+    page = Outline(render_report(check(Conclusion.INCONCLUSIVE, suite(case))))
+    base, head = map(float, re.search(r"([\d.]+) → ([\d.]+) ms", page.text).groups())
+    assert (head > base) == (case.change > 0)
+    assert "Geometric means base" in page.text
+    assert "Medians base" in page.text
+
+
+def test_result_without_regression_says_how_bad_it_can_be() -> None:
+    case = measured("vit", 0.0, noise=0.001, pairs=4, m=40)
+    page = Outline(render_report(check(Conclusion.PASSED, suite(case))))
+    bound = re.search(r"≤ (\+[\d.]+ %)", page.text).group(1)
+    assert f"No worse than {bound} at 95 %" in page.text
+    assert "unbounded at 99.975 %" in page.text
+
+
+def test_note_about_the_settings_is_told_under_the_verdict() -> None:
+    note = Note("budget_unmatched", '[[budget]] on "<p99>" limits nothing')
+    page = Outline(render_report(replace(results.passed(), notes=(note,))))
+    assert f"{note.flag}: {note.message}" in page.text

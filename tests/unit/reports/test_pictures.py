@@ -68,7 +68,7 @@ def test_bar_of_an_exact_metric_is_a_dot_and_of_nothing_is_nothing() -> None:
 
 def test_samples_are_drawn_once_each_and_void_ones_hollow() -> None:
     case = results.measured("bert", 0.05, pairs=6, void=(3,))
-    svg = pictures.samples_picture(case.estimates, "s", case.base_median, case.head_median, "two arms")
+    svg = pictures.samples_picture(case.estimates, "s", *case.levels, "two arms")
     drawn = [(kind, d.count("h0")) for kind, d in re.findall(r'class="p ([a-z ]+)" d="([^"]*)"', svg)]
     assert drawn == [
         ("base", 6), ("base", 1), ("base hole", 1), ("head", 6), ("head", 1), ("head hole", 1),
@@ -79,7 +79,7 @@ def test_samples_are_drawn_once_each_and_void_ones_hollow() -> None:
 def test_pictures_name_themselves_and_are_well_formed() -> None:
     case = results.measured("bert", 0.05)
     for svg in (
-        pictures.samples_picture(case.estimates, "s", case.base_median, case.head_median, '"<both>'),
+        pictures.samples_picture(case.estimates, "s", *case.levels, '"<both>'),
         pictures.looks_picture(case.looks, "lower", LIMITS, '"<both>'),
     ):
         assert ElementTree.fromstring(svg).attrib["aria-label"] == '"<both>'
@@ -113,3 +113,39 @@ def test_looks_that_were_unbounded_span_the_whole_picture() -> None:
 def test_looks_without_an_estimate_have_no_picture() -> None:
     assert pictures.looks_picture([Look(4, math.nan, None, None)], "lower", LIMITS, "none") == ""
     assert pictures.looks_picture([], "lower", LIMITS, "none") == ""
+
+
+def test_bound_that_settled_a_case_is_marked_on_its_line() -> None:
+    svg = bars.interval_bar(SCALE, 0.001, -0.03, 0.03, bound=0.015)
+    end, mark = (
+        int(re.search(pattern, svg).group(1)) for pattern in (r"M(\d+) 4v10\"/>", r'bound" d="M(\d+) 3v12')
+    )
+    assert bars.WIDTH // 2 < mark < end
+
+
+def test_bar_without_an_upper_end_goes_up_to_the_bound() -> None:
+    svg = bars.interval_bar(SCALE, 0.001, None, None, bound=0.015)
+    mark = re.search(r'bound" d="M(\d+) 3v12', svg).group(1)
+    assert f"9H{mark}M" in svg
+
+
+def test_bounds_of_all_looks_are_drawn_where_one_of_them_settled_the_case() -> None:
+    looks = [Look(2, 0.0, None, None), Look(4, 0.0, None, None, 0.03), Look(6, 0.0, -0.03, 0.03, 0.015)]
+    svg = pictures.looks_picture(looks, "lower", LIMITS, "three", with_bounds=True)
+    past, last = (
+        re.findall(r"M\d+ (\d+)h12", d) for d in re.findall(r'class="bound[a-z ]*" d="([^"]*)"', svg)
+    )
+    assert (len(past), len(last)) == (1, 1)
+    assert int(past[0]) < int(last[0]) < pictures.HEIGHT // 2
+    assert "bound" not in pictures.looks_picture(looks, "lower", LIMITS, "three")
+
+
+@pytest.mark.parametrize(
+    ("unit", "at_tick", "below"), [("s", " ms</text>", None), ("tokens/s", "2</text>", "in k tokens/s")]
+)
+def test_long_unit_stands_below_the_picture_and_a_short_one_at_each_tick(unit, at_tick: str, below) -> None:
+    value = 48_000.0 if below else 0.012
+    estimates = [Estimate(0, "base", 0, value), Estimate(0, "head", 1, value * 1.01)]
+    svg = pictures.samples_picture(estimates, unit, None, None, "two")
+    assert at_tick in svg
+    assert (f">{below}<" in svg) if below else (">in " not in svg)

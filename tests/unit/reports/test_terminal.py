@@ -1,13 +1,15 @@
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from app.domain.results import CommitRef, Note
 from app.domain.verdicts import Conclusion, Verdict
 from app.reports.terminal import MANY_ROWS, QUIET_ROWS, render_check
 from app.reports.text import columns
 from tests.factories import results
-from tests.factories.results import check, suite, untold
+from tests.factories.results import check, measured, suite, untold
 
 GOLDEN = Path(__file__).parents[2] / "data" / "reports"
 
@@ -77,3 +79,38 @@ def test_a_log_is_shown_once_and_only_its_end() -> None:
     assert text.count("line 99") == 1
     assert "line 50" not in text
     assert "and 2 more" in text
+
+
+def test_subject_is_its_first_line_made_safe_and_cut_at_its_end() -> None:
+    head = CommitRef("c" * 40, f"Speed up\x1b[2J the decoder {'x' * 60} END\n\nbody")
+    lines = render_check(replace(results.regressed(), head=head), width=60, color=False).splitlines()
+    line = next(line for line in lines if line.startswith("  head "))
+    assert line.startswith("  head cccccccccc  Speed up the decoder xxx")
+    assert line.endswith("…")
+    assert columns(line) == 60
+
+
+def test_addresses_to_copy_are_never_cut() -> None:
+    address = f"https://{'long.' * 20}example/checks/12"
+    lines = render_check(results.regressed(), width=40, color=False, page=address).splitlines()
+    assert lines[-2] == f"page: {address}"
+    assert lines[-1].startswith("reproduce: ratchet check")
+
+
+def test_check_without_a_page_names_none() -> None:
+    assert "page:" not in render_check(results.regressed(), width=100, color=False)
+
+
+@pytest.mark.parametrize(("better", "cell"), [("lower", "≤ +0."), ("higher", "≥ −0.")])
+def test_result_without_regression_shows_the_bound_that_settled_it(better, cell: str) -> None:
+    case = measured("vit", 0.0, better=better, noise=0.001, pairs=4, m=40)
+    assert (case.verdict, case.ci_low, case.ci_high) == (Verdict.NO_REGRESSION, None, None)
+    text = render_check(check(Conclusion.PASSED, suite(case)), width=100, color=False)
+    assert cell in text
+    assert "unbounded" not in text
+
+
+def test_note_about_the_settings_is_told_with_its_flag() -> None:
+    note = Note("budget_unmatched", '[[budget]] on "p99" of "serve" limits nothing')
+    text = render_check(replace(results.passed(), notes=(note,)), width=100, color=False)
+    assert f"note: {note.flag}: {note.message}\n" in text

@@ -10,6 +10,32 @@ from app.settings import read_settings
 BAD = Path(__file__).parents[2] / "data" / "settings" / "bad"
 
 REFUSALS = {
+    "metrics": [
+        (
+            '9: `name` in [[metric]] "latency_p5O": there is no metric of this name — did you mean '
+            '"latency_p50"? If it is one of your own, give its `unit` or `better`'
+        ),
+        (
+            '18: `metric` in [[budget]] number 1: there is no metric "peak_memroy" — did you mean '
+            '"peak_memory"? If it is one of your own, add a [[metric]] with its `unit` or `better`'
+        ),
+        (
+            '23: `metric` in [[budget]] number 2: there is no metric "sentences_per_sec" — did you mean '
+            '"sentences_per_s"? If it is one of your own, add a [[metric]] with its `unit` or `better`'
+        ),
+        (
+            '29: `max` in [[budget]] number 3: expected a limit in "B", the unit of "peak_memory", such as '
+            '"2 GiB", found 50 ms'
+        ),
+        (
+            '34: `min` in [[budget]] number 4: expected a number without unit such as 0.5, as "mfu" is a '
+            "number, found 4 GiB"
+        ),
+        (
+            "39: `max` in [[budget]] number 5: expected a number without unit such as 0.5, as "
+            '"cost_per_sample" is a number of "currency", found 1 s'
+        ),
+    ],
     "contradictions": [
         '7: [[suite]] "inference" has `benchmarks` (line 6) and `command` (line 7); keep one of them',
         '12: `output` in [[suite]] "training" is for a `command`, but the suite has `benchmarks`',
@@ -33,7 +59,7 @@ REFUSALS = {
         "42: [[budget]] number 2: no value is at most 50 ms (`max`) and at least 1 s (`min`)",
         (
             '47: `max` in [[budget]] number 3: expected a limit in "tokens/s", the unit of '
-            '[[metric]] "tokens_per_s", found 50 ms'
+            '[[metric]] "tokens_per_s", such as "100 tokens/s", found 50 ms'
         ),
         '50: [[schedule]] "push" has the name of an event that starts suites; give it another',
     ],

@@ -135,3 +135,40 @@ def test_thresholds_in_logarithms_are_those_of_one_plus_the_fraction():
 
 def test_device_time_is_also_given_in_seconds():
     assert GateSettings(device_minutes=0.5).device_s == 30.0
+
+
+def with_sections(text: str) -> str:
+    return f'[project]\nname = "a"\n[[suite]]\nname = "s"\ncommand = "true"\n{text}\n'
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "[[metric]]\nname = 'latency_p95'\ntolerance = '3%'",
+        "[[metric]]\nname = 'tokens_per_sec'\nbetter = 'higher'",
+        "[[metric]]\nname = 'words_per_s'\ntolerance = '3%'",
+        "[[budget]]\nbenchmark = 'b'\nmetric = 'latency_p999'\nmax = '1 s'",
+        "[[budget]]\nbenchmark = 'b'\nmetric = 'dropped_frames'\nmax = 3",
+    ],
+)
+def test_metric_that_only_the_project_knows_is_taken_as_it_is(section: str) -> None:
+    settings = read_settings(with_sections(section))
+    assert len(settings.metrics) + len(settings.budgets) == 1
+
+
+@pytest.mark.parametrize(
+    ("metric", "limit", "value"),
+    [
+        ("latency_p99", "'50 ms'", 0.05),
+        ("mfu", "'40%'", 0.4),
+        ("goodput_per_s", "'2 k requests/s'", 2000.0),
+        ("accuracy_drop", "0.01", 0.01),
+        ("widget_time", "7", 7.0),
+    ],
+)
+def test_budget_in_the_dimension_of_its_metric_is_taken(metric: str, limit: str, value: float) -> None:
+    own = "[[metric]]\nname = 'widget_time'\nunit = 'widgets'\n"
+    budget = f"[[budget]]\nbenchmark = 'b'\nmetric = '{metric}'\nmax = {limit}"
+    (found,) = read_settings(with_sections(own + budget)).budgets
+    assert found.max is not None
+    assert found.max.value == value

@@ -1,0 +1,78 @@
+"""Tables on a terminal: columns that leave when there is no room for them, and colours that can be off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from app.reports.text import columns, fit, pad
+
+GAP = "  "
+LEAST_WIDTH = 40
+"""Columns of a terminal that narrower ones count as."""
+
+_CODES = {"bold": "1", "faint": "2", "red": "31", "yellow": "33", "magenta": "35", "cyan": "36"}
+
+
+@dataclass(frozen=True)
+class Paint:
+    """Wraps text in ANSI colours, or does not."""
+
+    is_on: bool
+
+    def __call__(self, text: str, *styles: str) -> str:
+        """Return the text in these styles: `bold`, `faint`, `red`, `yellow`, `magenta`, `cyan`."""
+        if not self.is_on or not styles or not text:
+            return text
+        return f"\x1b[{';'.join(_CODES[style] for style in styles)}m{text}\x1b[0m"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: title, cells, alignment, which leaves first for want of room (1 the first, 0 never)."""
+
+    title: str
+    cells: tuple[str, ...]
+    right: bool = False
+    expendable: int = 0
+
+    @property
+    def width(self) -> int:
+        """Columns of the terminal that it takes."""
+        return max(map(columns, (self.title, *self.cells)))
+
+
+def column(title: str, cells: Iterable[str], *, right: bool = False, expendable: int = 0) -> Column:
+    """Return a column of these cells."""
+    return Column(title, tuple(cells), right, expendable)
+
+
+def fitted(table: Sequence[Column], room: int | None, *, named: int = 0, least: int = 16) -> list[Column]:
+    """Return the columns that fit into `room`; None is room for everything.
+
+    Those that may leave do so until the column number `named` has room for its cells or for `least` columns of the
+    terminal; then its cells are cut to what there is.
+    """
+    kept, name = list(table), table[named]
+    if room is None:
+        return kept
+    while _room_beside(kept, name, room) < min(least, name.width):
+        leaving = [one for one in kept if one.expendable]
+        if not leaving:
+            break
+        kept.remove(min(leaving, key=lambda one: one.expendable))
+    width = max(_room_beside(kept, name, room), 4)
+    cut = replace(name, cells=tuple(fit(cell, width) for cell in name.cells))
+    return [cut if one is name else one for one in kept]
+
+
+def joined(table: Sequence[Column], row: int | None) -> str:
+    """Return one line of the table: its titles for None."""
+    cells = (one.title if row is None else one.cells[row] for one in table)
+    return GAP.join(
+        pad(cell, one.width, right=one.right) for cell, one in zip(cells, table, strict=True)
+    ).rstrip()
+
+
+def _room_beside(table: Sequence[Column], name: Column, room: int) -> int:
+    return room - sum(one.width for one in table if one is not name) - len(GAP) * (len(table) - 1)
