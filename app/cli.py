@@ -13,19 +13,24 @@ COMMANDS = {
     "up": ("app.commands.up", "The whole service on this machine, a local worker included."),
     "demo": ("app.commands.demo", "A small repository with three pull requests, checked by the real path."),
     "check": ("app.commands.check", "A pull request's check from a terminal."),
+    "detect": ("app.commands.detect", "Where the series of a CSV file changed."),
+    "compare": ("app.commands.compare", "Base against head, from a CSV file."),
     "api": ("app.commands.processes", "The HTTP service by itself, for a deployment."),
     "tasks": ("app.commands.processes", "The Celery worker of the service by itself."),
     "beat": ("app.commands.processes", "The service's clock by itself."),
     "migrate": ("app.commands.processes", "Bring a database to this release's schema."),
     "setup": ("app.commands.processes", "Schema and first tokens of a deployment."),
-    "token": ("app.commands.processes", "Issue an API token."),
+    "token": ("app.commands.token", "Issue, list and revoke API tokens."),
 }
 """Name -> (module, one line of help); the module holds a click command of that name."""
 
 USAGE, DATA, FAULT, INTERRUPTED = 64, 65, 70, 130
 """Exit statuses of every command; 0 to 3 are a check's."""
 
-MISSING = "ratchet: the command line needs the extra `server`: pip install 'ratchet-perf[server,embedded]'"
+EXTRAS = {"detect": "analysis", "compare": "analysis"}
+"""Name -> the extra of the distribution that it needs; the others need those of the service."""
+
+SERVICE_EXTRAS = "server,embedded"
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -50,10 +55,22 @@ def run(arguments: list[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name and error.name.split(".")[0] in ("app", "workers"):
             raise
-        print(f"{MISSING} (missing: {error.name})", file=sys.stderr)
-        return FAULT
+        return _report_missing(error.name, arguments)
     except Exception as error:
         return _report(error)
+
+
+def _report_missing(package: str | None, arguments: list[str] | None) -> int:
+    """Name the extra that brings what could not be imported, and return the status."""
+    words = sys.argv[1:] if arguments is None else arguments
+    command = next((word for word in words if word in COMMANDS), "")
+    extra = f"ratchet-perf[{EXTRAS.get(command, SERVICE_EXTRAS)}]"
+    print(
+        f"ratchet: `{f'ratchet {command}'.strip()}` needs packages that are missing ({package}): "
+        f"pip install '{extra}'",
+        file=sys.stderr,
+    )
+    return FAULT
 
 
 def _report(error: Exception) -> int:

@@ -52,6 +52,13 @@ class ServiceSettings(BaseSettings):
         10, gt=0, description="age at which a hint is taken for lost and sent again [s]"
     )
 
+    bundles_keep_s: float = Field(
+        14 * 86400, gt=0, description="how long a bundle is kept that no unfinished job needs [s]"
+    )
+    prune_interval_s: float = Field(
+        600, gt=0, description="how often files that nobody needs are removed [s]"
+    )
+
     max_body_b: int = Field(8 * 2**20, gt=0, description="largest JSON body after decompression [B]")
     max_bundle_b: int = Field(2**31, gt=0, description="largest git bundle [B]")
 

@@ -1,6 +1,7 @@
 """Documents at the doors: posted results, settings, an invocation."""
 
 import json
+import random
 from datetime import UTC, datetime
 
 from app.formats.results_payload import read_payload
@@ -10,23 +11,35 @@ from workers.protocol import Invocation
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
+VALUES = 10
+"""Repeated measurements of each posted result."""
+
+
+def posted_document(n_results, *, commit, seed):
+    """Return a document of results from elsewhere: latencies of about 10 ms [ms], `VALUES` of each case.
+
+    `benchmarks.ingest` posts the same to a service. It is here because a benchmark file travels alone between commits.
+    """
+    draw = random.Random(seed)
+    results = [
+        {
+            "benchmark": f"benchmark_{i}",
+            "params": {"batch": i % 8},
+            "metric": "latency_p50",
+            "unit": "ms",
+            "better": "lower",
+            "values": [draw.gauss(10, 0.1) for _ in range(VALUES)],
+        }
+        for i in range(n_results)
+    ]
+    return {"project": "bench/documents", "commit": commit, "device_class": "cpu-bench", "results": results}
+
+
 class BenchResults:
     params = {"results": [10, 1000]}
 
     def setup(self, ctx):
-        results = [
-            {
-                "benchmark": f"b{i}",
-                "params": {"batch": i % 8},
-                "metric": "latency_p50",
-                "unit": "ms",
-                "better": "lower",
-                "values": [10.0 + 0.01 * j for j in range(10)],
-            }
-            for i in range(ctx.params["results"])
-        ]
-        body = {"project": "p", "commit": "a" * 40, "device_class": "cpu", "results": results}
-        return json.dumps(body).encode()
+        return json.dumps(posted_document(ctx.params["results"], commit="a" * 40, seed=1)).encode()
 
     def run(self, ctx):
         return read_payload(ctx.state, now=NOW)

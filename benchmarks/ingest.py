@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Iterator
 from statistics import median
 
 import httpx
 
+from benchmarks.bench_documents import VALUES, posted_document
 from benchmarks.figure import Figure
 from benchmarks.stack import data_folder, running
 
-RESULTS, VALUES, POSTS = 1_000, 10, 5
+RESULTS, POSTS = 1_000, 5
 
 
 def figures() -> Iterator[Figure]:
@@ -26,24 +26,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _seconds(client: httpx.Client, number: int) -> float:
-    draw = random.Random(number)
-    results = [
-        {
-            "benchmark": f"benchmark_{i}",
-            "params": {"batch": i % 8},
-            "metric": "latency_p50",
-            "unit": "ms",
-            "better": "lower",
-            "values": [draw.gauss(10, 0.1) for _ in range(VALUES)],
-        }
-        for i in range(RESULTS)
-    ]
-    body = {
-        "project": "bench/ingest",
-        "commit": f"{number:040x}",
-        "device_class": "cpu-bench",
-        "results": results,
-    }
+    body = posted_document(RESULTS, commit=f"{number:040x}", seed=number)
     begun = time.perf_counter()
     client.post("/api/v1/results", json=body).raise_for_status()
     return time.perf_counter() - begun

@@ -61,8 +61,10 @@ def beat() -> None:
 
     settings = _settings()
     app = make_celery(settings.redis_url)
-    app.conf.beat_schedule = timetable(settings.relay_interval_s, settings.sweep_interval_s)
-    app.Beat(scheduler_cls="celery.beat:Scheduler", loglevel="WARNING", quiet=True).run()
+    app.conf.beat_schedule = timetable(
+        settings.relay_interval_s, settings.sweep_interval_s, settings.prune_interval_s
+    )
+    app.Beat(scheduler_cls="app.integrations.clock:Clock", loglevel="WARNING", quiet=True).run()
 
 
 @click.command()
@@ -92,23 +94,6 @@ def setup(token_dir: Path) -> None:
             with service.database.session() as session:
                 write_secret(path, issue_token(session, name, [scope]))
             click.echo(f"wrote the {name} token to {path}", err=True)
-
-
-@click.command()
-@click.argument("name")
-@click.option(
-    "--scope", "scopes", multiple=True, required=True, help="What it may do; may be given several times."
-)
-def token(name: str, scopes: tuple[str, ...]) -> None:
-    """Issue an API token called NAME and print it: the only time that it is shown."""
-    from app.services.access import Scope, issue_token
-
-    known = {scope.value: scope for scope in Scope}
-    unknown = [scope for scope in scopes if scope not in known]
-    if unknown:
-        raise UsageError(f"no scope {unknown[0]!r}; there are: {', '.join(known)}")
-    with _service().database.session() as session:
-        click.echo(issue_token(session, name, [known[scope] for scope in scopes]))
 
 
 def _service() -> Service:

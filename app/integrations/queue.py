@@ -1,7 +1,8 @@
 """The Celery app, and how the service sends by name: it never imports `tasks`.
 
 A message carries an id and nothing else. Sending never waits for a dead broker, and a lost message is found
-again in the database, so neither the result backend nor acknowledgement after work is needed.
+again in the database, so neither the result backend nor acknowledgement after work is needed. For the same reason a
+message that would only wait behind others like it is not sent: a queue that nobody listens to stays short.
 """
 
 from __future__ import annotations
@@ -21,9 +22,18 @@ QUEUE = "ratchet"
 
 RELAY = "ratchet.relay"
 SWEEP = "ratchet.sweep"
+PRUNE = "ratchet.prune"
 CONCLUDE = "ratchet.conclude"
 RENDER = "ratchet.render"
 HINT = "ratchet.hint"
+
+MOST_HINTS = 8
+"""Hints that may wait for one device class. One wakes an agent, which claims for as long as there is work; this many
+agents wake at once, and any others find what is left when they ask by themselves."""
+
+MOST_TICKS = 100
+"""Messages that may wait for `ratchet tasks` before ticks and nudges are left out: each only says `look`, and one look
+sees everything. What carries an id is always sent."""
 
 _TASK_OF_TOPIC = {"check.conclude": CONCLUDE, "check.render": RENDER}
 _MESSAGE_VERSION = 1
@@ -59,14 +69,22 @@ def make_celery(redis_url: str) -> Celery:
     return app
 
 
-def timetable(relay_s: float, sweep_s: float) -> dict[str, dict[str, Any]]:
-    """Return Celery's schedule: how often the outbox is read without a nudge, and how often leases are swept [s]."""
-    return {task: _every(task, seconds) for task, seconds in ((RELAY, relay_s), (SWEEP, sweep_s))}
+def timetable(relay_s: float, sweep_s: float, prune_s: float) -> dict[str, dict[str, Any]]:
+    """Return Celery's schedule: how often the outbox is read without a nudge, leases are swept, files pruned [s]."""
+    every = {RELAY: relay_s, SWEEP: sweep_s, PRUNE: prune_s}
+    return {task: _every(task, seconds) for task, seconds in every.items()}
 
 
 def _every(task: str, seconds: float) -> dict[str, Any]:
     """Return an entry of the timetable; a tick that nobody took before the next but one is dropped."""
     return {"task": task, "schedule": seconds, "options": {"queue": QUEUE, "expires": 2 * seconds}}
+
+
+def waiting(celery: Celery, queue: str) -> int:
+    """Return how many messages wait in a queue. Raises what the broker raises."""
+    with celery.pool.acquire(block=True) as connection:
+        found: int = connection.default_channel.queue_declare(queue=queue, durable=True).message_count
+    return found
 
 
 def hint_queue(device_class: str) -> str:
@@ -119,16 +137,21 @@ class CeleryQueue:
         self.celery = celery
 
     def send(self, topic: str, payload: dict[str, Any]) -> None:
-        """Send one message. Raises what the broker raises."""
+        """Send one message; a hint that others wait before is as good as sent. Raises what the broker raises."""
         if topic == "job.hint":
-            message = {"v": _MESSAGE_VERSION, "job_id": payload["job_id"]}
-            self._publish(HINT, message, queue=hint_queue(payload["device_class"]))
+            self._hint(payload["job_id"], hint_queue(payload["device_class"]))
         else:
             self._publish(_TASK_OF_TOPIC[topic], payload, queue=QUEUE)
 
     def nudge(self) -> None:
         """Ask for the outbox to be read now. Raises what the broker raises; then the next tick does it."""
-        self._publish(RELAY, {}, queue=QUEUE)
+        if waiting(self.celery, QUEUE) < MOST_TICKS:
+            self._publish(RELAY, {}, queue=QUEUE)
+
+    def _hint(self, job_id: int, queue: str) -> None:
+        """Wake an agent, unless enough hints wait for whoever listens next."""
+        if waiting(self.celery, queue) < MOST_HINTS:
+            self._publish(HINT, {"v": _MESSAGE_VERSION, "job_id": job_id}, queue=queue)
 
     def _publish(self, task: str, kwargs: dict[str, Any], *, queue: str) -> None:
         self.celery.send_task(task, kwargs=kwargs, queue=queue, retry=False, ignore_result=True)

@@ -42,19 +42,26 @@ class Child:
             )
         self._started_at, self._restart_at = time.monotonic(), None
 
-    def watch(self) -> None:
-        """Start the process again if it has fallen, after a pause that grows with each fall."""
+    def watch(self) -> str | None:
+        """Start the process again if it has fallen, after a pause that grows with each fall; say of a new fall."""
         now = time.monotonic()
         if self._kept is None or self._kept.poll() is None:
-            return
+            return None
         if self._restart_at is None:
             steady = now - self._started_at > _STEADY_S
             self._pause_s = _FIRST_PAUSE_S if steady else min(2 * self._pause_s, _LONGEST_PAUSE_S)
             self._restart_at = now + self._pause_s
             self.falls += 1
-        elif now >= self._restart_at:
+            return f"{self.name} ended with status {self.status} and is started again; see {self._log}"
+        if now >= self._restart_at:
             self._kept.close()
             self.start()
+        return None
+
+    @property
+    def status(self) -> int | None:
+        """The exit status of the last start, its keeper's; None while it runs or was never started."""
+        return None if self._kept is None else self._kept.poll()
 
     def alive(self) -> bool:
         """Say whether the process runs."""

@@ -14,13 +14,16 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import httpx
 
-from app.domain.errors import RatchetError, UnavailableError, UsageError
+from app.domain.errors import UnavailableError, UsageError
 from app.embedded import EmbeddedPostgres, EmbeddedRedis
+from app.local.agents import DEVICE_IN_USE, agents_of_this_host
 from app.local.child import Child
 from app.local.data_dir import DataDir, read_secret, write_secret
+from app.local.watch import Watch
 from app.services.access import Scope, issue_token
 from app.store.migrate import migrate
 from app.store.repositories import access, fleet
@@ -87,23 +90,18 @@ class LocalStack:
             self._start("beat", _process("beat"), service)
         finally:
             database.close()
+        self._begin_watching()
+
+    def _begin_watching(self) -> None:
         self._watcher = threading.Thread(target=self._watch, name="watcher", daemon=True)
         self._watcher.start()
 
     def _watch(self) -> None:
         """Start again what has fallen, until the service is stopped."""
+        servers = {server.title: partial(_revive, server) for server in self._servers}
+        watch = Watch(servers | {child.name: child.watch for child in self._children}, self._say)
         while not self._stopping.wait(_WATCH_EVERY_S):
-            try:
-                self._watch_once()
-            except RatchetError as error:
-                self._say(f"cannot start again what has fallen: {error}")
-
-    def _watch_once(self) -> None:
-        for server in self._servers:
-            if not server.alive():
-                server.start()
-        for child in self._children:
-            child.watch()
+            watch.look(time.monotonic())
 
     def stop(self) -> None:
         """Stop everything, the agent first and PostgreSQL last."""
@@ -183,12 +181,30 @@ class LocalStack:
         deadline = time.monotonic() + READY_WITHIN_S
         while not self._answers() or not self._has_worker(database):
             fallen = next((child for child in self._children if not child.alive()), None)
-            if fallen is not None:
+            if fallen is not None and fallen.status == DEVICE_IN_USE:
+                self._await_device(fallen)
+            elif fallen is not None:
                 raise UnavailableError(f"{fallen.name} ended while starting:\n{fallen.last_words()}")
             if time.monotonic() > deadline:
                 words = "\n".join(f"{child.name}: {child.last_words(3)}" for child in self._children)
                 raise UnavailableError(f"not ready after {READY_WITHIN_S:.0f} s:\n{words}")
             time.sleep(_LOOK_EVERY_S)
+
+    def _await_device(self, agent: Child) -> None:
+        """Try the agent again while its predecessor on this folder is going down. Raises UnavailableError."""
+        others = agents_of_this_host(_base_env())
+        is_gone = not others and agent.falls < 2
+        if is_gone or any(other.data_dir == str(self.data.worker) for other in others):
+            agent.watch()
+            return
+        holders = "".join(f"\nin use by {other}" for other in others)
+        url = next((other.url for other in others if other.url), "…")
+        raise UnavailableError(
+            f"the local worker has no device:\n{agent.last_words(1)}{holders}\n"
+            f"One service of a host measures on a device: use that one (RATCHET_URL={url}), stop it, or start this "
+            f"one without a worker ({WORKER_VARIABLE}={NO_WORKER}; `ratchet up --worker {NO_WORKER}`)",
+            code="device_in_use",
+        )
 
     def _answers(self) -> bool:
         try:
@@ -228,6 +244,13 @@ def connection_of(data: DataDir) -> tuple[str, str | None] | None:
     except httpx.HTTPError:
         return None
     return running.url, read_secret(data.admin_token)
+
+
+def _revive(server: EmbeddedPostgres | EmbeddedRedis) -> str | None:
+    if server.alive():
+        return None
+    server.start()
+    return f"{server.title} had ended and was started again; see {server.log}"
 
 
 def _process(name: str) -> list[str]:

@@ -71,7 +71,7 @@ def issue_token(session: Session, name: str, scopes: list[Scope], *, project_id:
         project_id=project_id,
     )
     access.add_token(session, row)
-    access.audit(session, "service", "token.issued", name, scopes=row.scopes)
+    access.audit(session, "service", "token.issued", name, id=public_id, scopes=row.scopes)
     return f"{PREFIX}_{public_id}_{secret}"
 
 

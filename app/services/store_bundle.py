@@ -5,13 +5,20 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 from app.domain.errors import DataError, NotFoundError, TooLargeError, UnavailableError
 
+INCOMING = "incoming-"
+"""What a bundle's file is called until it is whole."""
+
 _SIGNATURES = (b"# v2 git bundle\n", b"# v3 git bundle\n")
+
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 async def store_bundle(folder: Path, chunks: AsyncIterator[bytes], *, limit: int) -> tuple[str, int]:
@@ -23,7 +30,7 @@ async def store_bundle(folder: Path, chunks: AsyncIterator[bytes], *, limit: int
         UnavailableError: the disk is full (code `disk_full`).
     """
     folder.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=folder, prefix="incoming-")
+    handle, name = tempfile.mkstemp(dir=folder, prefix=INCOMING)
     partial = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -54,8 +61,19 @@ async def _copy(write: object, chunks: AsyncIterator[bytes], limit: int) -> tupl
 
 
 def bundle_path(folder: Path, digest: str) -> Path:
-    """Return the file of this bundle. Raises NotFoundError."""
+    """Return the file of this bundle, used as of now: it is kept for longer. Raises NotFoundError."""
     path = folder / digest
-    if not (len(digest) == 64 and digest.isalnum() and path.is_file()):
-        raise NotFoundError(f"there is no bundle {digest[:80]!r}")
+    try:
+        if not is_digest(digest):
+            raise FileNotFoundError
+        os.utime(path)
+    except FileNotFoundError:
+        raise NotFoundError(
+            f"there is no bundle {digest[:80]!r}: upload it (again) by POST /api/v1/bundles"
+        ) from None
     return path
+
+
+def is_digest(name: str) -> bool:
+    """Say whether this is what a whole bundle's file is called: a SHA-256."""
+    return _DIGEST.fullmatch(name) is not None

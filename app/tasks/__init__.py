@@ -12,6 +12,7 @@ from celery import Celery
 from app.integrations import queue
 from app.services.conclude_check import conclude_check
 from app.services.lease_jobs import sweep_leases
+from app.services.prune_bundles import prune_bundles
 from app.services.relay_outbox import BATCH, find_lost_hints, relay_outbox
 from app.services.render_report import store_report
 from app.wiring import Service
@@ -55,6 +56,11 @@ def _register_clockwork(app: Celery, service: Service) -> None:
         with service.database.session() as session:
             find_lost_hints(session, settings)
         service.nudge()
+
+    @_task(app, queue.PRUNE)
+    def prune() -> None:
+        with service.database.session() as session:
+            prune_bundles(session, settings)
 
 
 def _task(app: Celery, name: str) -> Callable[[Callable[..., None]], object]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from app.store.tables import AuditLog, BrowserSession, Token
+from app.store.tables import AuditLog, BrowserSession, Project, Token
 
 
 def live_token(session: Session, public_id: str) -> Token | None:
@@ -42,6 +43,29 @@ def add_token(session: Session, token: Token) -> Token:
     session.add(token)
     session.flush()
     return token
+
+
+def tokens(session: Session) -> Sequence[tuple[Token, str | None]]:
+    """Return all tokens, the newest last, each with the name of the project that it is bound to."""
+    query = select(Token, Project.name).outerjoin(Project, Project.id == Token.project_id).order_by(Token.id)
+    return [(row[0], row[1]) for row in session.execute(query)]
+
+
+def tokens_that_begin(session: Session, prefix: str) -> Sequence[Token]:
+    """Return the tokens whose public id begins like this, the newest last."""
+    query = select(Token).where(Token.public_id.startswith(prefix, autoescape=True)).order_by(Token.id)
+    return session.scalars(query).all()
+
+
+def revoke(session: Session, token: Token) -> bool:
+    """Revoke the token; return False if somebody did before."""
+    revoked = session.scalars(
+        update(Token)
+        .where(Token.id == token.id, Token.revoked_at.is_(None))
+        .values(revoked_at=func.clock_timestamp())
+        .returning(Token.id)
+    ).one_or_none()
+    return revoked is not None
 
 
 def revoke_named(session: Session, name: str) -> None:

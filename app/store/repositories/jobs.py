@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import func, or_, select, update
 from sqlalchemy.orm import Session
 
-from app.domain.jobs import HELD, JobState
+from app.domain.jobs import HELD, TERMINAL, JobState
 from app.store.repositories import clock
 from app.store.tables import Attempt, Device, Job, LeaseDevice, RequestJob, Worker
 
@@ -187,6 +187,18 @@ def waiting(session: Session, older_than: timedelta) -> Sequence[tuple[int, str]
         .group_by(Job.device_class)
     ).all()
     return [(row[0], row[1]) for row in rows]
+
+
+def needed_bundles(session: Session) -> set[str]:
+    """Return the digests of the bundles that unfinished jobs take their commits from."""
+    source = Job.spec["source"]
+    return set(
+        session.scalars(
+            select(source["location"].astext).where(
+                Job.state.not_in([str(state) for state in TERMINAL]), source["kind"].astext == "bundle"
+            )
+        )
+    )
 
 
 def overdue(session: Session, limit: int, patience: timedelta) -> Sequence[Job]:

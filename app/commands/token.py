@@ -1,0 +1,135 @@
+"""`ratchet token`: issues, lists and revokes API tokens in the service's database."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from app.config import default_data_dir
+from app.domain.errors import UnavailableError, UsageError
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from app.services.list_tokens import TokenFacts
+
+HEADINGS = ("ID", "NAME", "SCOPES", "PROJECT", "CREATED", "LAST USED", "STATE")
+
+
+class _NameFirst(click.Group):
+    """A group whose first command need not be named: `ratchet token NAME --scope SCOPE` issues one."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = ["create", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_NameFirst)
+def token() -> None:
+    """Issue, list and revoke API tokens.
+
+    `ratchet token NAME --scope SCOPE` is short for `ratchet token create NAME --scope SCOPE`. The database is that of
+    RATCHET_DATABASE_URL, else that of the service which runs on the data folder.
+    """
+
+
+@token.command()
+@click.argument("name")
+@click.option(
+    "--scope", "scopes", multiple=True, required=True, help="What it may do; may be given several times."
+)
+def create(name: str, scopes: tuple[str, ...]) -> None:
+    """Issue an API token called NAME and print it: the only time that it is shown."""
+    from app.services.access import Scope, issue_token
+
+    known = {scope.value: scope for scope in Scope}
+    unknown = [scope for scope in scopes if scope not in known]
+    if unknown:
+        raise UsageError(f"no scope {unknown[0]!r}; there are: {', '.join(known)}")
+    with _session() as session:
+        text = issue_token(session, name, [known[scope] for scope in scopes])
+    click.echo(text)
+
+
+@token.command("list")
+@click.option("--all", "every", is_flag=True, help="Revoked and expired ones too.")
+def list_(every: bool) -> None:
+    """List the live tokens: id, name, scopes, project, when issued and last used [UTC]. Secrets are not stored."""
+    from app.services.list_tokens import list_tokens
+
+    with _session() as session:
+        rows = [_row(facts) for facts in list_tokens(session) if every or facts.state == "live"]
+    click.echo(_table([HEADINGS, *rows]))
+
+
+@token.command()
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+def revoke(ids: tuple[str, ...]) -> None:
+    """Revoke the tokens of these ids, or beginnings of ids; all of them or, if one is unknown, none.
+
+    A whole token (ratchet_ID_SECRET) is taken for its id.
+    """
+    from app.services.revoke_token import revoke_token
+
+    with _session() as session:
+        done = [revoke_token(session, given) for given in ids]
+    for one in done:
+        click.echo(f"{'revoked' if one.is_new else 'was revoked before'}: {one.id} ({one.name})")
+
+
+@contextmanager
+def _session() -> Iterator[Session]:
+    """Yield a session on the service's database. Raises UnavailableError where that does not answer."""
+    from sqlalchemy.exc import OperationalError
+
+    from app.store.migrate import require_current
+    from app.store.session import Database
+
+    database = Database(_database_url(), pool_size=1)
+    try:
+        require_current(database.engine)
+        with database.session() as session:
+            yield session
+    except OperationalError as error:
+        raise UnavailableError(f"the database does not answer: {error.orig}") from error
+    finally:
+        database.close()
+
+
+def _database_url() -> str:
+    """Return the database's address. Raises UsageError where neither the environment nor a service names one."""
+    given = os.environ.get("RATCHET_DATABASE_URL")
+    if given:
+        return given
+    from app.embedded import EmbeddedPostgres
+    from app.local.data_dir import DataDir
+
+    data = DataDir(Path(os.environ.get("RATCHET_DATA_DIR") or default_data_dir()))
+    if data.running() is None or not data.postgres.exists():
+        raise UsageError(
+            f"which service? No `ratchet up` with a PostgreSQL of its own runs on {data.path}: name its data folder "
+            "by RATCHET_DATA_DIR, or the database of a deployment by RATCHET_DATABASE_URL"
+        )
+    return EmbeddedPostgres(data.postgres).url()
+
+
+def _row(facts: TokenFacts) -> tuple[str, ...]:
+    from app.reports.quantities import moment
+
+    used = "never" if facts.last_used_at is None else moment(facts.last_used_at)
+    scopes, project = " ".join(facts.scopes), facts.project or "any"
+    return facts.id, facts.name, scopes, project, moment(facts.created_at), used, facts.state
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    """Return the rows as lines of aligned columns; what is not printable in a name is shown escaped."""
+    cells = [["".join(c if c.isprintable() else repr(c)[1:-1] for c in cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells)
+    return "\n".join(line.rstrip() for line in lines)
