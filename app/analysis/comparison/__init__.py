@@ -1,0 +1,1 @@
+"""Base against head of many benchmarks from their values, with multiplicity controlled over all of them."""

@@ -1,0 +1,205 @@
+"""What is a boundary between two segments worth, where exactly does it lie, and which ones stay?
+
+A boundary's evidence is the largest difference between what lies before and after it, over windows of all lengths that
+its segments hold, in standard errors of the noise at that length: long windows where noise averages out, short ones
+where the machine drifts. Boundaries leave from the weakest on, each judged against the neighbours that it then has,
+until all that remain are beyond doubt.
+
+Sources: C. Truong et al., Selective review of offline change point detection methods, Signal Processing 167 (2020),
+for backward elimination; D. L. Wallace, Bounds on normal approximations to Student's and the chi-square distributions,
+Annals of Mathematical Statistics 30 (1959), for t to z; G. K. Smyth, Linear models and empirical Bayes methods for
+assessing differential expression, SAGMB 3 (2004), for variances that borrow from the whole series.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.analysis.detection.noise import NoiseProfile
+from app.analysis.detection.signal import Array
+
+CERTAIN = 4.5
+"""Standard errors from which on a boundary stays."""
+
+PRIOR_FREEDOM = 10
+"""Runs that the noise of the whole series counts for in a segment's own."""
+
+LEAST_VARIANCE = 0.5
+"""A segment's noise is taken as no less than this share of the series' variance."""
+
+MOST_FREEDOM = 60
+"""Runs of two segments beyond which a standard error is as good as known."""
+
+SHORTEST = 5
+"""Points of a regime: what reverts sooner is a spike."""
+
+REACH = 25
+"""Points by which a boundary may move when it is placed exactly."""
+
+BOUND = 3.0
+"""Standard deviations beyond which a value says no more about where a boundary lies."""
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """Weighted values `y`, shape (n,), with their yardstick; boundaries are ascending places 0 < place < n.
+
+    A difference of levels below `least` is none.
+    """
+
+    y: Array
+    weights: Array
+    noise: NoiseProfile
+    least: float = 0.0
+
+    @property
+    def n(self) -> int:
+        """How many points there are."""
+        return len(self.y)
+
+    @cached_property
+    def sums(self) -> Array:
+        """Running sums of the weighted values, shape (n + 1,)."""
+        return np.concatenate(([0.0], np.cumsum(self.y * self.weights)))
+
+    @cached_property
+    def squares(self) -> Array:
+        """Running sums of the weighted squares, shape (n + 1,)."""
+        return np.concatenate(([0.0], np.cumsum(self.y * self.y * self.weights)))
+
+    def edges(self, boundaries: Sequence[int]) -> list[int]:
+        """Return the segments' ends: 0, the boundaries, n."""
+        return [0, *boundaries, self.n]
+
+    def means(self, boundaries: Sequence[int]) -> Array:
+        """Return the weighted mean of every segment."""
+        return self._means(np.array(self.edges(boundaries)))
+
+    def _means(self, edges: NDArray[np.intp]) -> Array:
+        result: Array = np.diff(self.sums[edges]) / np.diff(self.noise.weight_sums[edges])
+        return result
+
+    def evidence(self, edges: NDArray[np.intp]) -> Array:
+        """Return the evidence of every inner edge, shape (len(edges) − 2,), as if of a standard normal value."""
+        start, at, end = edges[:-2, None], edges[1:-1, None], edges[2:, None]
+        left, right = at - start, end - at
+        longest = np.maximum(left, right)
+        lengths = np.minimum(self._lengths(int(longest.max()))[None, :], longest)
+        before, after = at - np.minimum(lengths, left), at + np.minimum(lengths, right)
+        weights, sums = self.noise.weight_sums, self.sums
+        wl, wr = weights[at] - weights[before], weights[after] - weights[at]
+        difference = (sums[after] - sums[at]) / wr - (sums[at] - sums[before]) / wl
+        inflation = self.noise.inflation
+        spread = inflation[at - before] / wl * self._own_variance(start, at)
+        spread = spread + inflation[after - at] / wr * self._own_variance(at, end)
+        largest = (difference * difference / spread).max(axis=1)
+        worth = _as_normal(largest, PRIOR_FREEDOM + np.minimum((left + right)[:, 0], MOST_FREEDOM))
+        if self.least:
+            worth[np.abs(np.diff(self._means(edges))) < self.least] = 0.0
+        return worth
+
+    def _lengths(self, longest: int) -> NDArray[np.intp]:
+        lengths = self.noise.lengths
+        return np.append(lengths[: int(np.searchsorted(lengths, longest))], longest)
+
+    def _own_variance(self, start: NDArray[np.intp], end: NDArray[np.intp]) -> Array:
+        """Return the variance of a run of unit weight in each segment, moderated by that of the series."""
+        weight = self.noise.weight_sums[end] - self.noise.weight_sums[start]
+        total = self.sums[end] - self.sums[start]
+        error = np.maximum(self.squares[end] - self.squares[start] - total * total / weight, 0.0)
+        common = self.noise.sd**2
+        own = (PRIOR_FREEDOM * common + error) / (PRIOR_FREEDOM + (end - start) - 1)
+        return np.maximum(own, LEAST_VARIANCE * common)
+
+
+def _as_normal(squared_t: Array, freedom: Array) -> Array:
+    """Return the standard normal value as rare as Student's t with that many degrees of freedom."""
+    result: Array = np.sqrt(freedom * np.log1p(squared_t / freedom)) * (1 - 0.25 / freedom)
+    return result
+
+
+def strongest(segments: Segments, boundaries: Sequence[int]) -> list[int]:
+    """Return the boundaries that are certain beside one another."""
+    edges = segments.edges(boundaries)
+    if len(edges) == 2:
+        return []
+    worth = [np.inf, *segments.evidence(np.array(edges)).tolist(), np.inf]
+    while len(edges) > 2:
+        weakest = min(range(len(worth)), key=worth.__getitem__)
+        if worth[weakest] >= CERTAIN:
+            break
+        del edges[weakest], worth[weakest]
+        first, last = max(weakest - 1, 1), min(weakest, len(edges) - 2)
+        if first <= last:
+            worth[first : last + 1] = segments.evidence(np.array(edges[first - 1 : last + 2])).tolist()
+    return edges[1:-1]
+
+
+def replaced(segments: Segments, boundaries: Sequence[int]) -> list[int]:
+    """Return every boundary at the place between its neighbours that saves the most squared error."""
+    edges = segments.edges(boundaries)
+    sums, weights = segments.sums, segments.noise.weight_sums
+    for i in range(1, len(edges) - 1):
+        start, end = edges[i - 1], edges[i + 1]
+        total, weight = sums[start + 1 : end] - sums[start], weights[start + 1 : end] - weights[start]
+        rest, its_weight = sums[end] - sums[start] - total, weights[end] - weights[start] - weight
+        edges[i] = start + 1 + int(np.argmax(total * total / weight + rest * rest / its_weight))
+    return edges[1:-1]
+
+
+def placed(segments: Segments, boundaries: Sequence[int], raw: Array, distance: float | None) -> list[int]:
+    """Return every boundary where the untreated values fit the levels on its sides best, under a bounded loss.
+
+    Args:
+        segments: treated values, whose segments give the levels.
+        boundaries: ascending places.
+        raw: untreated values, shape (n,): a spike beside a boundary belongs to neither level.
+        distance: between two clock states, of which a value may be in either; None without states.
+    """
+    edges = segments.edges(boundaries)
+    for i in range(1, len(edges) - 1):
+        start, at, end = edges[i - 1 : i + 2]
+        low, high = max(start + 1, at - REACH), min(end - 1, at + REACH)
+        if high <= low:
+            continue
+        scale = segments.weights[low:high] / segments.noise.sd**2
+        loss = [
+            _loss(raw[low:high] - float(segments.y[a:b].mean()), scale, distance)
+            for a, b in ((start, at), (at, end))
+        ]
+        edges[i] = low + int(np.argmin(np.concatenate(([0.0], np.cumsum(loss[0] - loss[1])))))
+    return edges[1:-1]
+
+
+def _loss(rest: Array, scale: Array, distance: float | None) -> Array:
+    squares = rest * rest
+    if distance is not None:
+        squares = np.minimum(squares, (rest - distance) ** 2)
+    result: Array = np.minimum(squares * scale, BOUND**2)
+    return result
+
+
+def without_spikes(segments: Segments, boundaries: Sequence[int]) -> tuple[list[int], list[tuple[int, int]]]:
+    """Return the boundaries that are no edges of a spike, and the spikes (half-open)."""
+    edges, spikes, i = segments.edges(boundaries), [], 1
+    while i < len(edges) - 2:
+        start, first, end, last = edges[i - 1 : i + 3]
+        if end - first < SHORTEST and _same_level(segments, start, first, end, last):
+            spikes.append((first, end))
+            del edges[i : i + 2]
+        else:
+            i += 1
+    return edges[1:-1], spikes
+
+
+def _same_level(segments: Segments, start: int, first: int, end: int, last: int) -> bool:
+    noise, sums = segments.noise, segments.sums
+    before = (sums[first] - sums[start]) / (noise.weight_sums[first] - noise.weight_sums[start])
+    after = (sums[last] - sums[end]) / (noise.weight_sums[last] - noise.weight_sums[end])
+    spread = noise.variance(start, first) + noise.variance(end, last)
+    return bool((after - before) ** 2 < CERTAIN**2 * spread)

@@ -1,0 +1,161 @@
+"""How much means of neighbouring runs differ when nothing changed, at every length: the yardstick of a change.
+
+White noise averages out with the root of the number of runs. Real noise does not: it is correlated, and the machine
+drifts. So the series itself is asked: at each length k, how far do the means of k runs and the next k runs lie apart,
+in their bulk? Changes are few, so that they hardly show there; drift and correlation do, and raise the bar at just
+the lengths at which they act. Beyond the lengths that the series can tell, its last growth is carried on.
+
+Isotonic regression (Ayer et al., Annals of Mathematical Statistics 26, 1955) keeps the inflation from falling with the
+length. The rest is our own; what it answers to is the long-run variance of Bai and Perron, Econometrica 66 (1998).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.analysis.detection.outliers import MAD_TO_SD, robust_sd
+from app.analysis.detection.signal import Array
+
+GROWTH = 1.5
+"""Ratio of one length to the next."""
+
+LONGEST_SHARE = 8
+"""Lengths up to this part of the series are measured, longer ones extrapolated."""
+
+DOUBT = 6.0
+"""Independent windows that a measured inflation must weigh up: with fewer, white noise is believed."""
+
+MIN_GROWTH = 0.3
+"""Smaller exponents of growth are chance, and not carried on."""
+
+MAX_GROWTH = 2.0
+"""The exponent of a random walk is 2."""
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseProfile:
+    """The noise of a series of n points.
+
+    `sd` is that of single runs; `inflation`, shape (n + 1,), the variance of a mean of k runs relative to white noise
+    of that sd; `lengths` the scales to look at. `weights`, shape (n,), and their running sums `weight_sums`, shape
+    (n + 1,), say how much a run counts: less where the series is noisier.
+    """
+
+    sd: float
+    inflation: Array
+    lengths: NDArray[np.intp]
+    weight_sums: Array
+
+    def variance(self, start: NDArray[np.intp] | int, end: NDArray[np.intp] | int) -> Array:
+        """Return the variance of the weighted mean of runs `start` to `end` (half-open), elementwise."""
+        weight = self.weight_sums[end] - self.weight_sums[start]
+        result: Array = self.sd**2 * self.inflation[np.subtract(end, start)] / weight
+        return result
+
+
+def lengths_up_to(longest: int) -> NDArray[np.intp]:
+    """Return 1, 2, 3, 4, 6, … up to `longest` ≥ 1."""
+    found, length = [], 1.0
+    while round(length) <= longest:
+        found.append(round(length))
+        length = max(length * GROWTH, length + 1)
+    return np.array(found, dtype=np.intp)
+
+
+def profile_of(y: Array, floor: float, weight_sums: Array) -> NoiseProfile:
+    """Return the noise of weighted `y`, shape (n,), whose known changes were taken out.
+
+    Args:
+        y: values times the roots of their weights.
+        floor: least standard deviation of a run.
+        weight_sums: running sums of the weights, shape (n + 1,).
+    """
+    n = len(y)
+    measured = lengths_up_to(max(1, n // LONGEST_SHARE))
+    variances, windows = _contrasts(y, measured)
+    white = max(float(variances[0]), floor**2)
+    log_inflation = np.log(np.maximum(variances, 1e-300) / white) * (windows / (windows + DOUBT))
+    rising = np.maximum(_isotonic(log_inflation, windows), 0.0)
+    return NoiseProfile(math.sqrt(white), _at_all_lengths(n, measured, rising), lengths_up_to(n), weight_sums)
+
+
+def local_weights(y: Array) -> Array | None:
+    """Return weights of the runs, 1/variance about 1, shape (n,), where the noise itself changes; else None.
+
+    The variance around each run is shrunk to the common one by how much of its variation sampling explains
+    (empirical Bayes).
+    """
+    n = len(y)
+    if n < 2 * _LOCAL:
+        return None
+    steps = np.abs(np.diff(y))
+    middle = len(steps) // 2
+    typical = MAD_TO_SD * float(np.partition(steps, middle)[middle])
+    if typical <= 0:
+        return None
+    squares = np.minimum(steps, _LOCAL_CUT * typical) ** 2
+    sums = np.concatenate(([0.0], np.cumsum(squares)))
+    at = np.arange(n)
+    low, high = np.maximum(at - _LOCAL // 2, 0), np.minimum(at + _LOCAL // 2, n - 1)
+    around = np.maximum((sums[high] - sums[low]) / (high - low), 1e-3 * typical**2)
+    logs = np.log(around)
+    logs -= logs.mean()
+    relative = squares / around[:-1]
+    by_chance = 1.5 / _LOCAL * float(relative.var()) / float(relative.mean()) ** 2
+    varies = float(logs.var())
+    if varies < _LOCAL_EVIDENCE * by_chance:
+        return None
+    weights: Array = np.exp(-logs * (1 - by_chance / varies))
+    return weights
+
+
+_LOCAL = 41
+"""Runs around one whose differences tell its noise."""
+_LOCAL_CUT = 4.0
+"""Standard deviations of a difference beyond which it is a change or a spike, and cut."""
+_LOCAL_EVIDENCE = 2.5
+"""How many times more than by chance the noise must vary to be taken as varying."""
+
+
+def _contrasts(y: Array, lengths: NDArray[np.intp]) -> tuple[Array, Array]:
+    """Return per length k the variance of a run that differing means of k runs imply, and independent windows."""
+    sums = np.concatenate(([0.0], np.cumsum(y)))
+    variances, windows = np.empty(len(lengths)), np.empty(len(lengths))
+    for i, k in enumerate(lengths):
+        contrast = sums[2 * k :] - 2 * sums[k:-k] + sums[: -2 * k]
+        variances[i] = robust_sd(contrast) ** 2 / (2 * k)
+        windows[i] = len(contrast) / k
+    return variances, windows
+
+
+def _isotonic(values: Array, weights: Array) -> Array:
+    """Return the non-decreasing values nearest to `values` in weighted squares (pool adjacent violators)."""
+    blocks: list[tuple[float, float, int]] = []
+    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
+        size = 1
+        while blocks and blocks[-1][0] > value:
+            before, its_weight, its_size = blocks.pop()
+            value = (before * its_weight + value * weight) / (its_weight + weight)
+            weight += its_weight
+            size += its_size
+        blocks.append((value, weight, size))
+    return np.repeat([value for value, _, _ in blocks], [size for _, _, size in blocks])
+
+
+def _at_all_lengths(n: int, measured: NDArray[np.intp], log_inflation: Array) -> Array:
+    """Return the inflation at lengths 0 to n, interpolated and carried on in logarithms."""
+    growth = 0.0
+    if len(measured) >= 4:
+        rise = float(log_inflation[-1] - log_inflation[-4])
+        growth = min(rise / math.log(measured[-1] / measured[-4]), MAX_GROWTH)
+        growth = growth if growth >= MIN_GROWTH else 0.0
+    logs = np.log(np.maximum(np.arange(n + 1), 1))
+    known = np.log(measured)
+    curve = np.interp(logs, known, log_inflation)
+    curve += growth * np.maximum(logs - known[-1], 0.0)
+    result: Array = np.exp(curve)
+    return result

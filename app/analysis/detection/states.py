@@ -1,0 +1,125 @@
+"""Two clock states: a machine that runs at one of two speeds, and takes the other one now and then.
+
+The distance between the states is seen in neighbouring runs, whose differences are either noise or that distance.
+Where two states are beyond doubt, each value is put on the lower one's level, so that the states are neither noise
+nor changes. The method is our own.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from app.analysis.detection.outliers import MAD_TO_SD, robust_sd
+from app.analysis.detection.signal import Array
+
+MIN_POINTS = 40
+"""Fewer points cannot tell two states from steps."""
+
+MIN_SWITCHES = 8
+"""A machine that changed its state fewer times may have changed for good."""
+
+MIN_DISTANCE = 3.2
+"""Standard deviations within a state by which the states must lie apart."""
+
+VALLEY = 0.5
+"""Largest density between the states, over the lower density at one of them. One broad law has no valley."""
+
+_WINDOW = 31
+"""Points among which both states are to be found."""
+_STRIDE = 3
+"""Of a window's values every third is tried as the level."""
+_CHUNK = 2048
+"""Windows looked at in one go, which bounds memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """`distance` between the states; `y` with every value on the lower state's level, shape (n,)."""
+
+    distance: float
+    y: Array
+
+
+def find_states(y: Array) -> States | None:
+    """Return the two states that `y`, shape (n,), switches between; None without any."""
+    if len(y) < MIN_POINTS:
+        return None
+    distance = _distance(y)
+    if distance is None:
+        return None
+    level = _levels(y, distance)
+    high = _is_high(y, level, distance)
+    states = States(distance, y - distance * high)
+    return states if _beyond_doubt(y, level, high, states) else None
+
+
+def on_lower_state(y: Array, level: Array, distance: float) -> Array:
+    """Return `y` with every value on the lower state's side of a known `level`; all of shape (n,)."""
+    result: Array = y - distance * _is_high(y, level, distance)
+    return result
+
+
+def _is_high(y: Array, level: Array, distance: float) -> NDArray[np.bool_]:
+    result: NDArray[np.bool_] = np.abs(y - level - distance) < np.abs(y - level)
+    return result
+
+
+def _distance(y: Array) -> float | None:
+    """Return how far neighbouring runs lie apart when they do: the upper of two classes of differences (Otsu's)."""
+    sizes = np.sort(np.abs(np.diff(y)))
+    m = len(sizes)
+    below = np.arange(1, m)
+    above = m - below
+    sums = np.cumsum(sizes)
+    lower, upper = sums[:-1] / below, (sums[-1] - sums[:-1]) / above
+    between = below * above * (upper - lower) ** 2
+    between[(above < max(MIN_SWITCHES, 0.08 * m)) | (above > 0.7 * m)] = -1
+    cut = int(np.argmax(between)) + 1
+    if between[cut - 1] < 0:
+        return None
+    near, far = sizes[:cut], sizes[cut:]
+    distance = float(np.median(far))
+    noise = math.sqrt(float(near @ near) / cut)
+    width = MAD_TO_SD * float(np.median(np.abs(far - distance)))
+    return distance if 0 < 2.2 * noise <= distance and width <= 1.6 * noise else None
+
+
+def _levels(y: Array, distance: float) -> Array:
+    """Return the lower state's level around each point: that which the values of its window fit best."""
+    half = _WINDOW // 2
+    padded = np.concatenate((y[:half][::-1], y, y[-half:][::-1]))
+    windows = sliding_window_view(padded, _WINDOW)
+    parts = [_levels_of(windows[at : at + _CHUNK], distance) for at in range(0, len(windows), _CHUNK)]
+    return np.concatenate(parts)
+
+
+def _levels_of(windows: Array, distance: float) -> Array:
+    tried = windows[:, ::_STRIDE]
+    cost = np.empty(tried.shape)
+    for i in range(tried.shape[1]):
+        rest = windows - tried[:, i, None]
+        off = np.minimum(np.abs(rest), np.abs(rest - distance))
+        cost[:, i] = np.minimum(off, distance / 2).sum(axis=1)
+    level = tried[np.arange(len(tried)), np.argmin(cost, axis=1)][:, None]
+    lowered = windows - distance * _is_high(windows, level, distance)
+    result: Array = np.median(lowered, axis=1)
+    return result
+
+
+def _beyond_doubt(y: Array, level: Array, high: NDArray[np.bool_], states: States) -> bool:
+    switches = int(np.count_nonzero(high[1:] != high[:-1]))
+    if switches < MIN_SWITCHES or not 0.05 < high.mean() < 0.95:
+        return False
+    within = robust_sd(np.diff(states.y)) / math.sqrt(2)
+    if states.distance < MIN_DISTANCE * within:
+        return False
+    where = (y - level) / states.distance
+    third = 1 / 3
+    between = np.mean((where > third) & (where < 2 * third))
+    at_one = min(np.mean(np.abs(where) < third / 2), np.mean(np.abs(where - 1) < third / 2))
+    return bool(between <= VALLEY * at_one)
