@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +22,10 @@ from numpy.typing import NDArray
 from app.analysis.detection.noise import NoiseProfile
 from app.analysis.detection.signal import Array
 
-CERTAIN = 4.5
+CERTAIN = 4.3
 """Standard errors from which on a boundary stays."""
 
-PRIOR_FREEDOM = 10
+PRIOR_FREEDOM = 20
 """Runs that the noise of the whole series counts for in a segment's own."""
 
 LEAST_VARIANCE = 0.5
@@ -44,33 +43,37 @@ REACH = 25
 BOUND = 3.0
 """Standard deviations beyond which a value says no more about where a boundary lies."""
 
+LEAST_CORRELATED, MOST_CORRELATED = 0.2, 0.8
+"""Correlation of neighbouring runs below which placing a boundary takes none, and above which it is taken as this."""
+
+
+def running_sums(values: Array) -> Array:
+    """Return 0 and the sums of the first 1, 2, …, n values, shape (n + 1,)."""
+    sums = np.empty(len(values) + 1)
+    sums[0] = 0.0
+    values.cumsum(out=sums[1:])
+    return sums
+
 
 @dataclass(frozen=True, eq=False)
 class Segments:
     """Weighted values `y`, shape (n,), with their yardstick; boundaries are ascending places 0 < place < n.
 
-    A difference of levels below `least` is none.
+    `sums` and `squares` are running sums of the weighted values and their squares, shape (n + 1,). A difference of
+    levels below `least` is none.
     """
 
     y: Array
     weights: Array
     noise: NoiseProfile
+    sums: Array
+    squares: Array
     least: float = 0.0
 
     @property
     def n(self) -> int:
         """How many points there are."""
         return len(self.y)
-
-    @cached_property
-    def sums(self) -> Array:
-        """Running sums of the weighted values, shape (n + 1,)."""
-        return np.concatenate(([0.0], np.cumsum(self.y * self.weights)))
-
-    @cached_property
-    def squares(self) -> Array:
-        """Running sums of the weighted squares, shape (n + 1,)."""
-        return np.concatenate(([0.0], np.cumsum(self.y * self.y * self.weights)))
 
     def edges(self, boundaries: Sequence[int]) -> list[int]:
         """Return the segments' ends: 0, the boundaries, n."""
@@ -152,8 +155,12 @@ def replaced(segments: Segments, boundaries: Sequence[int]) -> list[int]:
     return edges[1:-1]
 
 
-def placed(segments: Segments, boundaries: Sequence[int], raw: Array, distance: float | None) -> list[int]:
+def placed(
+    segments: Segments, boundaries: Sequence[int], raw: Array, distance: float | None
+) -> list[int]:
     """Return every boundary where the untreated values fit the levels on its sides best, under a bounded loss.
+
+    Where neighbouring runs are correlated, what counts is how far a run lies from what the run before foretold.
 
     Args:
         segments: treated values, whose segments give the levels.
@@ -162,18 +169,31 @@ def placed(segments: Segments, boundaries: Sequence[int], raw: Array, distance: 
         distance: between two clock states, of which a value may be in either; None without states.
     """
     edges = segments.edges(boundaries)
+    phi = _correlation(segments, boundaries) if distance is None else 0.0
     for i in range(1, len(edges) - 1):
         start, at, end = edges[i - 1 : i + 2]
         low, high = max(start + 1, at - REACH), min(end - 1, at + REACH)
         if high <= low:
             continue
-        scale = segments.weights[low:high] / segments.noise.sd**2
-        loss = [
-            _loss(raw[low:high] - float(segments.y[a:b].mean()), scale, distance)
-            for a, b in ((start, at), (at, end))
-        ]
-        edges[i] = low + int(np.argmin(np.concatenate(([0.0], np.cumsum(loss[0] - loss[1])))))
+        scale = segments.weights[low : high + 1] / (segments.noise.sd**2 * (1 + phi))
+        before, after = (
+            raw[low - 1 : high + 1] - float(segments.y[a:b].mean()) for a, b in ((start, at), (at, end))
+        )
+        old = _loss(before[1:] - phi * before[:-1], scale, distance)
+        first = _loss(after[1:] - phi * before[:-1], scale, distance)
+        new = _loss(after[1:] - phi * after[:-1], scale, distance)
+        olds, news = running_sums(old)[:-1], running_sums(new)[1:]
+        edges[i] = low + int((olds + first + (news[-1] - news)).argmin())
     return edges[1:-1]
+
+
+def _correlation(segments: Segments, boundaries: Sequence[int]) -> float:
+    """Return the correlation of neighbouring runs around their levels; 0 where it is small."""
+    edges = segments.edges(boundaries)
+    rest = segments.y - np.repeat(segments.means(boundaries), np.diff(edges))
+    squares = float(rest @ rest)
+    correlation = float(rest[1:] @ rest[:-1]) / squares if squares else 0.0
+    return min(correlation, MOST_CORRELATED) if correlation >= LEAST_CORRELATED else 0.0
 
 
 def _loss(rest: Array, scale: Array, distance: float | None) -> Array:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from app.analysis.detection.boundaries import (
     SHORTEST,
     Segments,
+    running_sums,
     placed,
     replaced,
     strongest,
@@ -30,7 +31,7 @@ from app.analysis.detection.noise import local_weights, profile_of
 from app.analysis.detection.outliers import without_outliers
 from app.analysis.detection.partition import best_partition
 from app.analysis.detection.results import ChangePoint, Episode, Examination
-from app.analysis.detection.scan import candidates
+from app.analysis.detection.scan import Scan
 from app.analysis.detection.seasons import without_seasons
 from app.analysis.detection.shapes import Shape, shapes_of
 from app.analysis.detection.signal import Array, Signal, signal_of
@@ -94,8 +95,14 @@ def _find(signal: Signal, x: NDArray[np.int64], least: float) -> _Found:
 
 def _levels(y: Array, boundaries: Sequence[int]) -> Array:
     edges = [0, *boundaries, len(y)]
-    middles = [float(np.median(y[start:end])) for start, end in itertools.pairwise(edges)]
+    middles = [_median(y[start:end]) for start, end in itertools.pairwise(edges)]
     return np.repeat(middles, np.diff(edges))
+
+
+def _median(y: Array) -> float:
+    """Return the upper median of `y`, which is one of its values; numpy's own checks more than it counts."""
+    middle = len(y) // 2
+    return float(np.partition(y, middle)[middle])
 
 
 def _search(y: Array, raw: Array, floor: float, least: float, distance: float | None) -> _Found:
@@ -104,21 +111,23 @@ def _search(y: Array, raw: Array, floor: float, least: float, distance: float | 
     weights = local_weights(bounded)
     if weights is None:
         weights = np.ones(len(y))
-    roots, weight_sums = np.sqrt(weights), np.concatenate(([0.0], np.cumsum(weights)))
+    roots, weight_sums = np.sqrt(weights), running_sums(weights)
+    sums, squares = running_sums(bounded * weights), running_sums(bounded * bounded * weights)
+    scan = Scan(sums, weight_sums)
     boundaries: list[int] = []
     for _ in range(_ROUNDS):
         rest = bounded - _levels(bounded, boundaries) if boundaries else bounded
-        segments = Segments(bounded, weights, profile_of(rest * roots, floor, weight_sums), least)
-        found = _boundaries(segments, raw, distance)
+        segments = Segments(bounded, weights, profile_of(rest * roots, floor, weight_sums), sums, squares, least)
+        found = _boundaries(segments, scan, raw, distance)
         if found == boundaries:
             break
         boundaries = found
     return _Found(segments, *without_spikes(segments, boundaries))
 
 
-def _boundaries(segments: Segments, raw: Array, distance: float | None) -> list[int]:
+def _boundaries(segments: Segments, scan: Scan, raw: Array, distance: float | None) -> list[int]:
     noise = segments.noise
-    places = candidates(segments.sums, noise)
+    places = scan.candidates(noise)
     if not len(places):
         return []
     variance = noise.sd**2 * float(noise.inflation[min(segments.n, _TYPICAL_LENGTH)])

@@ -23,10 +23,10 @@ from app.analysis.detection.signal import Array
 GROWTH = 1.5
 """Ratio of one length to the next."""
 
-LONGEST_SHARE = 8
+LONGEST_SHARE = 10
 """Lengths up to this part of the series are measured, longer ones extrapolated."""
 
-DOUBT = 6.0
+DOUBT = 7.0
 """Independent windows that a measured inflation must weigh up: with fewer, white noise is believed."""
 
 MIN_GROWTH = 0.3
@@ -92,7 +92,7 @@ def local_weights(y: Array) -> Array | None:
     n = len(y)
     if n < 2 * _LOCAL:
         return None
-    steps = np.abs(np.diff(y))
+    steps = np.abs(y[1:] - y[:-1])
     middle = len(steps) // 2
     typical = MAD_TO_SD * float(np.partition(steps, middle)[middle])
     if typical <= 0:
@@ -123,7 +123,7 @@ _LOCAL_EVIDENCE = 2.5
 
 def _contrasts(y: Array, lengths: NDArray[np.intp]) -> tuple[Array, Array]:
     """Return per length k the variance of a run that differing means of k runs imply, and independent windows."""
-    sums = np.concatenate(([0.0], np.cumsum(y)))
+    sums = np.concatenate(([0.0], y.cumsum()))
     variances, windows = np.empty(len(lengths)), np.empty(len(lengths))
     for i, k in enumerate(lengths):
         contrast = sums[2 * k :] - 2 * sums[k:-k] + sums[: -2 * k]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from app.analysis.detection.signal import Array
 
-PENALTY = 9.0
+PENALTY = 12.0
 """Squared standard errors that a change must save: permissive, as each is examined afterwards."""
 
 

@@ -22,38 +22,45 @@ EVIDENCE = 45.0
 freedom, so that 45 comes up in fewer than one of ten million series."""
 
 
+LEAST_SHARE = 0.2
+"""A pattern that explains less than this share of the evidence, beside all other noise, is not looked into."""
+
+
 def without_seasons(y: Array, x: NDArray[np.int64]) -> Array:
     """Return `y`, shape (n,), less the pattern that its positions `x` show; `y` itself if there is none."""
-    best, evidence = None, EVIDENCE
-    for period in PERIODS:
-        if len(y) < MIN_TURNS * period:
-            continue
-        pattern, found = _pattern(y, x, period)
-        if found > evidence:
-            best, evidence = pattern, found
-    return y if best is None else y - best
-
-
-def _pattern(y: Array, x: NDArray[np.int64], period: int) -> tuple[Array, float]:
-    """Return the pattern of `period` at every point and how much it explains (noise variances)."""
-    rest = y - _moving_mean(y, period)
+    periods = [period for period in PERIODS if len(y) >= MIN_TURNS * period]
+    if not periods:
+        return y
+    rest = y - _moving_mean(y, max(periods))
     noise = robust_sd(rest)
     if noise <= 0:
-        return rest, 0.0
-    phase = (x % period).astype(np.intp)
-    bounded = np.clip(rest, -3 * noise, 3 * noise)
+        return y
+    bounded = np.minimum(np.maximum(rest, -3 * noise), 3 * noise)
+    best, evidence = y, EVIDENCE
+    for period in periods:
+        pattern, explained = _pattern(bounded, x % period, period)
+        # What a pattern leaves is noise; it is only looked at where the pattern may be one.
+        if explained > LEAST_SHARE * EVIDENCE * noise**2:
+            found = explained / max(robust_sd(rest - pattern), 1e-300) ** 2
+            if found > evidence:
+                best, evidence = y - pattern, found
+    return best
+
+
+def _pattern(rest: Array, phase: NDArray[np.int64], period: int) -> tuple[Array, float]:
+    """Return the mean of each phase at every point, and the sum of squares that they explain."""
     count = np.bincount(phase, minlength=period)
-    means = np.bincount(phase, bounded, minlength=period) / np.maximum(count, 1)
-    means -= means.mean()
-    left = robust_sd(rest - means[phase])
-    return means[phase], float(count @ means**2) / max(left, 1e-300) ** 2
+    means = np.bincount(phase, rest, minlength=period) / np.maximum(count, 1)
+    means -= means.sum() / period
+    return means[phase], float(count @ (means * means))
 
 
 def _moving_mean(y: Array, width: int) -> Array:
-    """Return the mean of the `width` points around each; at the ends of those that are there."""
+    """Return the mean of the `width` points around each; at the ends of those outermost."""
     n, half = len(y), width // 2
-    sums = np.concatenate(([0.0], np.cumsum(y)))
-    at = np.arange(n)
-    low, high = np.maximum(at - half, 0), np.minimum(at - half + width, n)
-    result: Array = (sums[high] - sums[low]) / (high - low)
-    return result
+    sums = np.concatenate(([0.0], y.cumsum()))
+    inner = (sums[width:] - sums[:-width]) / width
+    out = np.empty(n)
+    out[half : half + len(inner)] = inner
+    out[:half], out[half + len(inner) :] = inner[0], inner[-1]
+    return out

@@ -29,6 +29,9 @@ MIN_DISTANCE = 3.2
 VALLEY = 0.5
 """Largest density between the states, over the lower density at one of them. One broad law has no valley."""
 
+MOST_AT_HALF = 2.2
+"""Differences of about half the distance, over those of about the distance; one normal law has more."""
+
 _WINDOW = 31
 """Points among which both states are to be found."""
 _STRIDE = 3
@@ -71,22 +74,31 @@ def _is_high(y: Array, level: Array, distance: float) -> NDArray[np.bool_]:
 
 def _distance(y: Array) -> float | None:
     """Return how far neighbouring runs lie apart when they do: the upper of two classes of differences (Otsu's)."""
-    sizes = np.sort(np.abs(np.diff(y)))
+    sizes = np.sort(np.abs(y[1:] - y[:-1]))
     m = len(sizes)
     below = np.arange(1, m)
     above = m - below
-    sums = np.cumsum(sizes)
+    sums = sizes.cumsum()
     lower, upper = sums[:-1] / below, (sums[-1] - sums[:-1]) / above
-    between = below * above * (upper - lower) ** 2
+    between = (below * above) * (upper - lower) ** 2
     between[(above < max(MIN_SWITCHES, 0.08 * m)) | (above > 0.7 * m)] = -1
-    cut = int(np.argmax(between)) + 1
+    cut = int(between.argmax()) + 1
     if between[cut - 1] < 0:
         return None
     near, far = sizes[:cut], sizes[cut:]
-    distance = float(np.median(far))
+    distance = float(far[len(far) // 2])
     noise = math.sqrt(float(near @ near) / cut)
-    width = MAD_TO_SD * float(np.median(np.abs(far - distance)))
-    return distance if 0 < 2.2 * noise <= distance and width <= 1.6 * noise else None
+    off = np.abs(far - distance)
+    width = MAD_TO_SD * float(np.partition(off, len(off) // 2)[len(off) // 2])
+    if not (0 < 2.2 * noise <= distance and width <= 1.6 * noise):
+        return None
+    at_half, at_distance = (_count(sizes, share * distance, 0.15 * distance) for share in (0.5, 1.0))
+    return distance if at_half <= MOST_AT_HALF * at_distance else None
+
+
+def _count(in_order: Array, middle: float, half: float) -> int:
+    low, high = np.searchsorted(in_order, (middle - half, middle + half))
+    return int(high - low)
 
 
 def _levels(y: Array, distance: float) -> Array:
