@@ -18,12 +18,14 @@ from app.reports import quantities
 from app.reports.grid import LEAST_WIDTH, Column, Paint, column, fitted, joined
 from app.reports.numerals import probability
 from app.reports.scale import EffectScale, effect_scale
-from app.reports.terminal import MANY_ROWS, QUIET_ROWS
 from app.reports.text import plain
 from app.reports.words import count, word_of
 
 _TONES = {Verdict.REGRESSED: ("red",), Verdict.IMPROVED: ("cyan",), Verdict.INCONCLUSIVE: ("yellow",)}
 _ORDER = (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.INCONCLUSIVE, Verdict.NO_REGRESSION)
+
+MANY_ROWS, QUIET_ROWS = 30, 10
+"""From more rows than the first, only so many of those without regression are shown as the second says."""
 
 _PICTURE = 25
 """Characters of an interval's picture; odd, so that zero has one."""
@@ -93,7 +95,7 @@ def _table_columns(shown: Sequence[Comparison], rule: ComparisonRule) -> list[Co
         column("change", (quantities.change(one.change) for one in shown), right=True),
         column("95 % interval", (_interval(one) for one in shown), right=True, expendable=4),
         column(
-            "better · worse".center(_PICTURE), (_picture(one, rule, scale) for one in shown), expendable=1
+            "← better   worse →".center(_PICTURE), (_picture(one, rule, scale) for one in shown), expendable=1
         ),
         column("q", (probability(one.q_value) for one in shown), right=True, expendable=3),
         column("n", (_counts(one) for one in shown), right=True, expendable=2),
@@ -133,7 +135,8 @@ def _picture(one: Comparison, rule: ComparisonRule, scale: EffectScale) -> str:
         ends.reverse()
     low = 0 if ends[0] is None else _place(ends[0], scale)
     high = _PICTURE - 1 if ends[1] is None else _place(ends[1], scale)
-    cells[low : high + 1] = "─" * (high + 1 - low)
+    for place in range(low, high + 1):
+        cells[place] = "─" if cells[place] == " " else "┼"
     cells[_place(change, scale)] = "●"
     return "".join(cells)
 

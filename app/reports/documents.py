@@ -26,8 +26,9 @@ def number(value: float | None) -> float | None:
 def csv_line(cells: Iterable[object]) -> str:
     """Return a row of CSV; a missing cell is empty, a text that a spreadsheet would run gets an apostrophe."""
     line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow([_inert(cell) for cell in cells])
-    return line.getvalue()
+    # The writer quotes a line break in a cell only if lines end with it, so they end in both here.
+    csv.writer(line, lineterminator="\r\n").writerow([_inert(cell) for cell in cells])
+    return line.getvalue().removesuffix("\r\n") + "\n"
 
 
 def _inert(cell: object) -> object:

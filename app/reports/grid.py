@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from app.reports.text import columns, fit, pad
 
@@ -36,10 +37,10 @@ class Column:
     right: bool = False
     expendable: int = 0
 
-    @property
+    @cached_property
     def width(self) -> int:
-        """Columns of the terminal that it takes."""
-        return max(map(columns, (self.title, *self.cells)))
+        """Columns of the terminal that it takes; asked for in every row, so counted once."""
+        return max(map(_columns, (self.title, *self.cells)))
 
 
 def column(title: str, cells: Iterable[str], *, right: bool = False, expendable: int = 0) -> Column:
@@ -69,10 +70,19 @@ def fitted(table: Sequence[Column], room: int | None, *, named: int = 0, least: 
 def joined(table: Sequence[Column], row: int | None) -> str:
     """Return one line of the table: its titles for None."""
     cells = (one.title if row is None else one.cells[row] for one in table)
-    return GAP.join(
-        pad(cell, one.width, right=one.right) for cell, one in zip(cells, table, strict=True)
-    ).rstrip()
+    return GAP.join(_padded(cell, one) for cell, one in zip(cells, table, strict=True)).rstrip()
 
 
 def _room_beside(table: Sequence[Column], name: Column, room: int) -> int:
     return room - sum(one.width for one in table if one is not name) - len(GAP) * (len(table) - 1)
+
+
+def _padded(cell: str, one: Column) -> str:
+    if not cell.isascii():
+        return pad(cell, one.width, right=one.right)
+    return cell.rjust(one.width) if one.right else cell.ljust(one.width)
+
+
+def _columns(cell: str) -> int:
+    """Return `columns` of a cell, at once where every character takes one."""
+    return len(cell) if cell.isascii() else columns(cell)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from app.analysis.detection.results import ChangePoint, Episode, Examination
 from app.reports.documents import number
 
-CSV_HEADER = "series index x before after change ci_low ci_high p_value kind standing end".split()
+CSV_HEADER = "series index x before after change ci_low ci_high p_value kind standing start end".split()
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +55,7 @@ def _change_point(series: ExaminedSeries, change: ChangePoint) -> dict[str, Any]
         "ci_high": number(change.ci_high),
         "kind": change.kind,
         "standing": change.standing,
+        "start": int(change.start),
         "end": int(change.end),
     }
 

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import wrap
 
-import numpy as np
-
 from app.analysis.detection.results import ChangePoint, Episode
 from app.reports import quantities
 from app.reports.grid import GAP, LEAST_WIDTH, Column, Paint, column, fitted, joined
 from app.reports.history_documents import ExaminedSeries
 from app.reports.numerals import levels, probability
-from app.reports.sparkline import MARK, sparkline
+from app.reports.sparkline import MARK, median, sparkline
 from app.reports.text import fit, plain
 from app.reports.words import count
 
@@ -30,7 +28,7 @@ SPARKS_OF_A_LOG = 40
 """Characters of a sparkline where the output is no terminal's."""
 
 _INDENT = "  "
-_MOST_NOTES = 32
+_MOST_NOTES = 40
 _MARKS = {("step", True): "▲", ("step", False): "▼", ("ramp", True): "↗", ("ramp", False): "↘"}
 
 
@@ -99,7 +97,7 @@ def _room_for_sparks(room: int, name_width: int, others: Sequence[Column]) -> in
 
 
 def _sparks(one: ExaminedSeries, width: int) -> str:
-    level = abs(float(np.median(one.values))) if one.found.relative and len(one.values) else 1.0
+    level = abs(median(one.values)) if one.found.relative and len(one.values) else 1.0
     changes = [change.index for change in one.found.change_points]
     return sparkline(one.values, changes, width, spread=(one.found.noise or 0.0) * level)
 
@@ -154,8 +152,8 @@ def _interval(change: ChangePoint) -> str:
 
 
 def _place(one: ExaminedSeries, change: ChangePoint) -> str:
-    start = f"x {one.x[change.index]}"
-    return f"{start} to {one.x[change.end]}" if change.end != change.index else start
+    last = min(change.end, len(one.x) - 1)
+    return f"x {one.x[change.start]}" + (f" to {one.x[last]}" if last > change.start else "")
 
 
 def _kind(change: ChangePoint) -> str:
@@ -169,8 +167,10 @@ def _summary(examined: Sequence[ExaminedSeries], seconds: float, room: int | Non
     told = f"{count(len(examined), 'series', 'series')} examined in {quantities.duration(seconds)}: "
     if not found:
         return _wrapped(f"{told}no changes", room)
-    suspected = f", {n_suspected} of them suspected" if n_suspected else ""
-    return _wrapped(f"{told}{count(len(found), 'change')} in {n_changed}{suspected}", room)
+    suspected = f", {n_suspected} suspected" if n_suspected else ""
+    return _wrapped(
+        f"{told}{count(len(found), 'change')} in {count(n_changed, 'series', 'series')}{suspected}", room
+    )
 
 
 def _wrapped(text: str, room: int | None) -> list[str]:

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 BLOCKS = "▁▂▃▄▅▆▇█"
 MARK = "│"
 
+_HUGE = 1e150
+"""Beyond it differences could overflow."""
+
 _CALM = 8.0
 """Standard deviations of the noise that the height stands for at the least: a quiet series looks quiet."""
 
@@ -30,6 +33,8 @@ def sparkline(values: NDArray[np.float64], changes: Sequence[int], width: int, *
     """
     if not len(values):
         return ""
+    if (largest := np.abs(values).max()) > _HUGE:
+        values, spread = values / largest, spread / largest
     starts = [0, *changes]
     if 2 * len(starts) - 1 > width:
         starts = [0]
@@ -38,7 +43,7 @@ def sparkline(values: NDArray[np.float64], changes: Sequence[int], width: int, *
     regimes = np.split(values, starts[1:])
     levels = [_medians(regime, n) for regime, n in zip(regimes, cells, strict=True)]
     bottom, height = _scale(np.concatenate(levels), spread)
-    return MARK.join("".join(map(_block, (level - bottom) / height)) for level in levels)
+    return MARK.join(_blocks((level - bottom) / height) for level in levels)
 
 
 def _cells_of_regimes(sizes: NDArray[np.int64], room: int) -> list[int]:
@@ -50,13 +55,22 @@ def _cells_of_regimes(sizes: NDArray[np.int64], room: int) -> list[int]:
 
 
 def _medians(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    if n == len(values):
+        return values
     bounds = np.linspace(0, len(values), n + 1).round().astype(int)
-    return np.array([np.median(values[start:end]) for start, end in pairwise(bounds)])
+    return np.array([median(values[start:end]) for start, end in pairwise(bounds)])
+
+
+def median(values: NDArray[np.float64]) -> float:
+    """Return the median of at least one value; numpy's own imports all of its masked arrays, which is slow."""
+    ordered = np.sort(values)
+    return float(ordered[(len(values) - 1) // 2] + ordered[len(values) // 2]) / 2
 
 
 def _scale(levels: NDArray[np.float64], spread: float) -> tuple[float, float]:
     """Return the value at the lower edge, and how much higher the upper edge is."""
-    low, high = np.quantile(levels, [0.05, 0.95])
+    ordered = np.sort(levels)
+    low, high = (ordered[round(share * (len(ordered) - 1))] for share in (0.05, 0.95))
     near = levels[(levels >= low - (high - low)) & (levels <= high + (high - low))]
     bottom, top = float(near.min()), float(near.max())
     height = max(top - bottom, _CALM * spread)
@@ -65,5 +79,6 @@ def _scale(levels: NDArray[np.float64], spread: float) -> tuple[float, float]:
     return (bottom + top - height) / 2, height
 
 
-def _block(position: float) -> str:
-    return BLOCKS[int(np.clip(position * len(BLOCKS), 0, len(BLOCKS) - 1))]
+def _blocks(positions: NDArray[np.float64]) -> str:
+    steps = (positions * len(BLOCKS)).clip(0, len(BLOCKS) - 1).astype(int)
+    return "".join(BLOCKS[step] for step in steps.tolist())

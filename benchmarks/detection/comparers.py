@@ -6,7 +6,6 @@ control of the false-discovery rate, a threshold on the means. The clairvoyant k
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,15 +13,12 @@ from statistics import NormalDist
 
 import numpy as np
 
+from app.analysis.comparison.results import BenchmarkValues
 from benchmarks.detection.checks import Check
 from benchmarks.detection.densities import Array
-from benchmarks.detection.peers import NotInstalledError
 
 ALPHA = 0.05
 THRESHOLD = 0.05
-OURS = "app.analysis.comparison"
-"""Has `compare(check) -> list[str]`, and may have `intervals(check) -> array`."""
-
 
 @dataclass(frozen=True)
 class Comparer:
@@ -129,13 +125,25 @@ def _clairvoyant_intervals(check: Check) -> Array:
 
 
 def _ours() -> Comparer:
-    try:
-        module = importlib.import_module(OURS)
-    except ModuleNotFoundError as error:
-        raise NotInstalledError(f"{OURS} is not there: {error}") from error
-    if not hasattr(module, "compare"):
-        raise NotInstalledError(f"{OURS} has no compare(check)")
-    return Comparer("ours", "Ratchet", module.compare, getattr(module, "intervals", None))
+    from app.analysis.comparison import compare
+
+    def verdicts(check: Check) -> list[str]:
+        return [found.verdict.value for found in compare(_benchmarks(check))]
+
+    def intervals(check: Check) -> Array:
+        found = compare(_benchmarks(check))
+        return np.log1p([[one.ci_low, one.ci_high] for one in found])
+
+    return Comparer("ours", "Ratchet", verdicts, intervals)
+
+
+def _benchmarks(check: Check) -> list[BenchmarkValues]:
+    """Return a check as `ratchet compare` reads it: no history, blocks by name."""
+    names = [str(block) for block in range(check.blocks)]
+    return [
+        BenchmarkValues(name, *(tuple(zip(names, side.tolist(), strict=True)) for side in (base, head)))
+        for name, base, head in zip(check.benchmarks, check.base, check.head, strict=True)
+    ]
 
 
 def _of(

@@ -155,9 +155,7 @@ def replaced(segments: Segments, boundaries: Sequence[int]) -> list[int]:
     return edges[1:-1]
 
 
-def placed(
-    segments: Segments, boundaries: Sequence[int], raw: Array, distance: float | None
-) -> list[int]:
+def placed(segments: Segments, boundaries: Sequence[int], raw: Array, distance: float | None) -> list[int]:
     """Return every boundary where the untreated values fit the levels on its sides best, under a bounded loss.
 
     Where neighbouring runs are correlated, what counts is how far a run lies from what the run before foretold.

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from app.analysis.detection.boundaries import (
     SHORTEST,
     Segments,
-    running_sums,
     placed,
     replaced,
+    running_sums,
     strongest,
     without_spikes,
 )
@@ -117,7 +117,9 @@ def _search(y: Array, raw: Array, floor: float, least: float, distance: float | 
     boundaries: list[int] = []
     for _ in range(_ROUNDS):
         rest = bounded - _levels(bounded, boundaries) if boundaries else bounded
-        segments = Segments(bounded, weights, profile_of(rest * roots, floor, weight_sums), sums, squares, least)
+        segments = Segments(
+            bounded, weights, profile_of(rest * roots, floor, weight_sums), sums, squares, least
+        )
         found = _boundaries(segments, scan, raw, distance)
         if found == boundaries:
             break

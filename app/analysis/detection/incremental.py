@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from app.analysis.detection.boundaries import SHORTEST
 from app.analysis.detection.changes import examine
 from app.analysis.detection.results import ChangePoint, Episode, Examination
 from app.analysis.detection.signal import Array
@@ -29,6 +30,16 @@ ENOUGH = 100
 
 MARGIN = 10
 """Points at the beginning of a tail in which no change is told: too few show the level before it."""
+
+FAR = 6.0
+"""Standard deviations off the level before from which on runs that do not last are a spike; they are back at the level
+when less than half of that is left."""
+
+BACK = 2
+"""Points back at the level that end a spike, and points beside a spike whose level it still blurs."""
+
+RECENT = 20
+"""Newest points among which spikes are looked for: a regime, and what must come before and after one."""
 
 FEWEST = 10
 """Points of a series below which nothing is told: noise that was seen in so few runs is not known."""
@@ -48,6 +59,8 @@ def begin_of_tail(n: int, settled: Iterable[int] = ()) -> int:
 def examine_tail(tail: Array, begin: int = 0, *, minimum_effect: float = 0.0) -> Examination:
     """Return what the end of a series shows; rows count from the beginning of the whole series.
 
+    A change is confirmed only when enough points are at its new level, and none is told of a spike that has reverted.
+
     Args:
         tail: finite values of the rows from `begin` on, shape (n − begin,), in the order of their commits.
         begin: the first row of the tail; 0 examines the whole series.
@@ -57,16 +70,56 @@ def examine_tail(tail: Array, begin: int = 0, *, minimum_effect: float = 0.0) ->
         return Examination()
     found = examine(tail, np.arange(begin, begin + len(tail)), minimum_effect=minimum_effect)
     first = MARGIN if begin else 0
+    spikes = _recent_spikes(tail, found, minimum_effect)
+    points = [
+        _with_standing(tail, point)
+        for point in found.change_points
+        if point.index >= first
+        and not any(_is_part(point, spike) for spike in spikes)
+        and (point.change is None or abs(point.change) >= minimum_effect)
+    ]
+    others = [e for e in found.episodes if e.start >= first and not any(_meet(e, spike) for spike in spikes)]
+    episodes = sorted([*others, *spikes], key=lambda episode: episode.start)
     return replace(
         found,
-        change_points=tuple(_moved(p, begin) for p in found.change_points if p.index >= first),
-        episodes=tuple(_moved_episode(e, begin) for e in found.episodes if e.start >= first),
+        change_points=tuple(
+            replace(p, index=p.index + begin, start=p.start + begin, end=p.end + begin) for p in points
+        ),
+        episodes=tuple(replace(e, start=e.start + begin, end=e.end + begin) for e in episodes),
     )
 
 
-def _moved(point: ChangePoint, by: int) -> ChangePoint:
-    return replace(point, index=point.index + by, start=point.start + by, end=point.end + by)
+def _with_standing(tail: Array, point: ChangePoint) -> ChangePoint:
+    """Return the change as suspected if too few points are nearer to its new level than to the old one."""
+    since = tail[point.index :]
+    nearer = np.abs(since - point.after) < np.abs(since - point.before)
+    return point if int(nearer.sum()) >= SHORTEST else replace(point, standing="suspected")
 
 
-def _moved_episode(episode: Episode, by: int) -> Episode:
-    return replace(episode, start=episode.start + by, end=episode.end + by)
+def _recent_spikes(tail: Array, found: Examination, minimum_effect: float) -> list[Episode]:
+    """Return runs of far values among the newest points that are followed by points back at the level before."""
+    if not found.noise or not found.relative:
+        return []
+    y = np.log(tail)
+    far = max(FAR * found.noise, float(np.log1p(minimum_effect)))
+    spikes, i = [], max(MARGIN, len(y) - RECENT)
+    while i < len(y):
+        level = float(np.median(y[i - MARGIN : i]))
+        height = float(y[i]) - level
+        share = (y[i:] - level) / height if abs(height) > far else np.zeros(1)
+        length = int(np.argmax(share < 0.5)) or len(share)
+        back = np.abs(share[length : length + BACK]) < 0.5
+        if 2 <= length < SHORTEST and len(back) == BACK and bool(back.all()):
+            size = float(np.expm1(np.median(y[i : i + length]) - level))
+            spikes.append(Episode(i, i + length, "spike", size))
+            i += length
+        i += 1
+    return spikes
+
+
+def _is_part(point: ChangePoint, spike: Episode) -> bool:
+    return spike.start - BACK <= point.index <= spike.end + BACK
+
+
+def _meet(one: Episode, other: Episode) -> bool:
+    return one.start <= other.end and other.start <= one.end

@@ -37,7 +37,9 @@ class Scan:
         self._low, self._high = np.maximum(self._at - lengths, 0), np.minimum(self._at + lengths, n)
         self._before = weight_sums[self._at] - weight_sums[self._low]
         self._after = weight_sums[self._high] - weight_sums[self._at]
-        means = (sums[self._high] - sums[self._at]) / self._after - (sums[self._at] - sums[self._low]) / self._before
+        means = (sums[self._high] - sums[self._at]) / self._after - (
+            sums[self._at] - sums[self._low]
+        ) / self._before
         self._contrast = means * means
 
     def candidates(self, noise: NoiseProfile) -> NDArray[np.intp]:
