@@ -23,6 +23,9 @@ from app.analysis.student import quantile, upper_tail
 
 Array = NDArray[np.float64]
 
+PAIRED_SHARE = 0.5
+"""Weight of the paired test beside the unpaired one: neither is known to be the better."""
+
 INTERVAL_ALPHA = 0.05
 """1 − level of the interval that is shown, and that `no_regression` rests on."""
 
@@ -134,6 +137,6 @@ def _combined(paired: Array, unpaired: Array, both: NDArray[np.bool_]) -> Array:
     smallest = 1e-15
     a, b = (np.clip(p, smallest, 1 - smallest) for p in (paired, unpaired))
     with np.errstate(divide="ignore"):
-        mean = (1 / np.tan(np.pi * a) + 1 / np.tan(np.pi * b)) / 2
+        mean = PAIRED_SHARE / np.tan(np.pi * a) + (1 - PAIRED_SHARE) / np.tan(np.pi * b)
     together: Array = np.arctan2(1.0, mean) / np.pi
     return np.where(both, together, unpaired)

@@ -28,6 +28,9 @@ DRAW_IN = 3.0
 ENOUGH_TO_DRAW_IN = 10
 """Values of a side from which on its middle and spread are known well enough for that."""
 
+ALIKE = 9.0
+"""Largest ratio of two variances that are taken as one: few values of one law differ by more only now and then."""
+
 ROUNDING_SD = 1 / math.sqrt(12)
 """Standard deviation of rounding to whole steps, in steps."""
 
@@ -111,14 +114,16 @@ def _drawn_in(values: Array) -> _Drawn:
 
 
 def _unpaired(base: _Drawn, head: _Drawn) -> Estimate:
-    """Return Welch's estimate, as one variance: both sides' own, weighted as the effect's error weights them."""
+    """Return the estimate of two samples: with one variance where theirs are alike, else Welch's."""
+    factor = 1 / len(base.values) + 1 / len(head.values)
+    freedom = base.freedom + head.freedom
+    low, high = sorted((base.variance, head.variance))
+    if high <= ALIKE * low or high == 0:
+        pooled = (base.freedom * base.variance + head.freedom * head.variance) / freedom
+        return Estimate(pooled, freedom, factor)
     shares = [(side.variance / len(side.values), side.freedom) for side in (base, head)]
     error = sum(share for share, _ in shares)
-    factor = 1 / len(base.values) + 1 / len(head.values)
-    if error <= 0:
-        return Estimate(0.0, base.freedom + head.freedom, factor)
-    freedom = error**2 / sum(share**2 / d for share, d in shares)
-    return Estimate(error / factor, freedom, factor)
+    return Estimate(error / factor, error**2 / sum(share**2 / d for share, d in shares), factor)
 
 
 def _blocks(values: BenchmarkValues) -> Sequence[tuple[int, int]]:
