@@ -20,6 +20,7 @@ from benchmarks.detection.densities import Array
 ALPHA = 0.05
 THRESHOLD = 0.05
 
+
 @dataclass(frozen=True)
 class Comparer:
     """A comparer: `compare(check)` answers a verdict a case, in the order of `check.benchmarks`.

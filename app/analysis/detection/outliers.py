@@ -11,10 +11,12 @@ loss is what change-point detection needs.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from app.analysis.detection.signal import Array
 
@@ -74,11 +76,26 @@ def running_median(y: Array) -> Array:
     return out
 
 
-def without_outliers(y: Array, floor: float) -> Array:
-    """Return `y` with values far from its running median drawn in or put on it; shape (n,)."""
+@dataclass(frozen=True, eq=False)
+class Bounded:
+    """Values with what lies far off drawn in, and which of them were far beyond the noise; both of shape (n,)."""
+
+    y: Array
+    ignored: NDArray[np.bool_]
+
+    def spikes(self) -> list[tuple[int, int]]:
+        """Return runs of at least two neighbouring values that were ignored, half-open: no accident of one run."""
+        edges = np.diff(np.concatenate(([0], self.ignored.astype(np.int8), [0])))
+        starts, ends = (edges == 1).nonzero()[0].tolist(), (edges == -1).nonzero()[0].tolist()
+        return [(start, end) for start, end in zip(starts, ends, strict=True) if end - start >= 2]
+
+
+def without_outliers(y: Array, floor: float) -> Bounded:
+    """Return `y`, shape (n,), with values far from its running median drawn in or put on it."""
     level = running_median(y)
     rest = y - level
     sd = max(robust_sd(rest) * _RESIDUAL_TO_NOISE, floor)
+    ignored = np.abs(rest) > IGNORE * sd
     kept = np.clip(rest, -DRAW_IN * sd, DRAW_IN * sd)
-    kept[np.abs(rest) > IGNORE * sd] = 0.0
-    return level + kept
+    kept[ignored] = 0.0
+    return Bounded(level + kept, ignored)

@@ -1,0 +1,83 @@
+"""What was found, in words of the series' unit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.analysis.detection.boundaries import SHORTEST
+from app.analysis.detection.p_values import Z_95, chosen_p_value
+from app.analysis.detection.results import ChangePoint, Episode, Examination
+from app.analysis.detection.search import Found
+from app.analysis.detection.shapes import Shape, shapes_of
+from app.analysis.detection.signal import Array, Signal
+from app.analysis.detection.spread import changes_of_noise
+
+CONFIRMED = 5.5
+"""Standard errors from which on a change with enough points is no longer only suspected."""
+
+AROUND = 10
+"""Points before a spike that tell the level it left."""
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """One series with what was found in it; `values` has shape (n,), in the series' unit."""
+
+    signal: Signal
+    values: Array
+    found: Found
+
+    def examination(self) -> Examination:
+        """Return the change points and episodes."""
+        segments = self.found.segments
+        shapes = shapes_of(segments, self.found.boundaries)
+        points = []
+        for i, shape in enumerate(shapes):
+            start = shapes[i - 1].end if i else 0
+            end = shapes[i + 1].start if i + 1 < len(shapes) else segments.n
+            points.append(self._change_point(start, shape, end))
+        episodes = [*(self._spike(*span) for span in self.found.spikes), *changes_of_noise(self.found)]
+        episodes.sort(key=lambda episode: episode.start)
+        return Examination(tuple(points), tuple(episodes), segments.noise.sd, self.signal.is_log)
+
+    def _change_point(self, start: int, shape: Shape, end: int) -> ChangePoint:
+        segments, n = self.found.segments, self.found.segments.n
+        before, after = self._level(start, shape.start), self._level(shape.end, end)
+        change = after / before - 1 if self.signal.is_log else None
+        z = float(segments.evidence(np.array([start, (shape.start + shape.end) // 2, end]))[0])
+        low, high = self._interval(start, shape, end, change)
+        seen = n - shape.end >= SHORTEST
+        return ChangePoint(
+            index=shape.shows,
+            start=shape.start,
+            end=shape.end,
+            before=before,
+            after=after,
+            change=change,
+            ci_low=low,
+            ci_high=high,
+            p_value=chosen_p_value(z, n),
+            kind="ramp" if shape.is_ramp else "step",
+            standing="confirmed" if seen and z >= CONFIRMED else "suspected",
+        )
+
+    def _level(self, start: int, end: int) -> float:
+        return float(np.median(self.values[start:end]))
+
+    def _interval(
+        self, start: int, shape: Shape, end: int, change: float | None
+    ) -> tuple[float | None, float | None]:
+        if change is None:
+            return None, None
+        noise = self.found.segments.noise
+        spread = noise.variance(start, shape.start) + noise.variance(shape.end, end)
+        half = Z_95 * math.sqrt(float(spread))
+        return (1 + change) * math.exp(-half) - 1, (1 + change) * math.exp(half) - 1
+
+    def _spike(self, start: int, end: int) -> Episode:
+        around = self._level(max(0, start - AROUND), start)
+        size = self._level(start, end) / around - 1 if around > 0 else None
+        return Episode(start, end, "spike", size)

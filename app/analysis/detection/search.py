@@ -1,0 +1,99 @@
+"""The search for lasting changes of level: noise and changes, told apart anew until nothing moves."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.analysis.detection.boundaries import (
+    Segments,
+    placed,
+    replaced,
+    running_sums,
+    strongest,
+    without_spikes,
+)
+from app.analysis.detection.noise import local_weights, profile_of
+from app.analysis.detection.outliers import without_outliers
+from app.analysis.detection.partition import best_partition
+from app.analysis.detection.scan import Scan
+from app.analysis.detection.signal import Array
+
+ROUNDS = 3
+"""Times that noise and changes are told apart anew; most series need two."""
+
+TYPICAL_LENGTH = 20
+"""Points of a segment whose noise the partition reckons with."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The changes of one series, with the values and the yardstick that they were found by.
+
+    `boundaries` are first points of new regimes, `spikes` half-open stretches that reverted; `is_restless` says that
+    the noise itself changes along the series.
+    """
+
+    segments: Segments
+    boundaries: list[int]
+    spikes: list[tuple[int, int]]
+    is_restless: bool
+
+
+def levels_of(y: Array, boundaries: Sequence[int]) -> Array:
+    """Return the level at every point: the median of its segment."""
+    edges = [0, *boundaries, len(y)]
+    middles = [_median(y[start:end]) for start, end in itertools.pairwise(edges)]
+    return np.repeat(middles, np.diff(edges))
+
+
+def _median(y: Array) -> float:
+    """Return the upper median of `y`, which is one of its values; numpy's own checks more than it counts."""
+    middle = len(y) // 2
+    return float(np.partition(y, middle)[middle])
+
+
+def search(y: Array, raw: Array, floor: float, least: float, distance: float | None) -> Found:
+    """Return the changes of a series.
+
+    Args:
+        y: values on their working scale, shape (n,), states and patterns taken out.
+        raw: the same with states, shape (n,): they place the boundaries.
+        floor: least standard deviation of a run.
+        least: smallest difference of levels that is a change.
+        distance: between two clock states; None without.
+    """
+    treated = without_outliers(y, floor)
+    bounded = treated.y
+    own = local_weights(bounded)
+    weights = np.ones(len(y)) if own is None else own
+    roots, weight_sums = np.sqrt(weights), running_sums(weights)
+    sums, squares = running_sums(bounded * weights), running_sums(bounded * bounded * weights)
+    scan = Scan(sums, weight_sums)
+    boundaries: list[int] = []
+    for _ in range(ROUNDS):
+        rest = bounded - levels_of(bounded, boundaries) if boundaries else bounded
+        segments = Segments(
+            bounded, weights, profile_of(rest * roots, floor, weight_sums), sums, squares, least
+        )
+        found = boundaries_of(segments, scan, raw, distance)
+        if found == boundaries:
+            break
+        boundaries = found
+    lasting, reverted = without_spikes(segments, boundaries)
+    return Found(segments, lasting, sorted({*treated.spikes(), *reverted}), own is not None)
+
+
+def boundaries_of(segments: Segments, scan: Scan, raw: Array, distance: float | None) -> list[int]:
+    """Return the boundaries that are certain by one yardstick, where they lie exactly."""
+    noise = segments.noise
+    places = scan.candidates(noise)
+    if not len(places):
+        return []
+    variance = noise.sd**2 * float(noise.inflation[min(segments.n, TYPICAL_LENGTH)])
+    certain = strongest(segments, best_partition(segments.sums, noise.weight_sums, places, variance))
+    certain = strongest(segments, replaced(segments, certain))
+    return placed(segments, certain, raw, distance)
