@@ -15,10 +15,10 @@ class ChangePoint:
 
     `index` is the 0-based row of the first point of the new regime. A ramp slides from row `start` to `end`, the first
     point of the level that it reaches, and its `index` is where a quarter of the way is passed, as its start hardly
-    shows; a step's `start` and `end` are its `index`. `before` and `after` are the
-    typical values of both regimes. `change` is after/before − 1, and `ci_low` to `ci_high` its 95 % interval; they are
-    None in a series with values that are not positive. `p_value` is corrected for having chosen the place. `standing` is
-    `suspected` while few points have been seen of the new regime.
+    shows; a step's `start` and `end` are its `index`. `before` and `after` are the typical values of both regimes.
+    `change` is after/before − 1, and `ci_low` to `ci_high` its 95 % interval; they are None in a series with values
+    that are not positive. `p_value` is corrected for having chosen the place. `standing` is `suspected` while few
+    points have been seen of the new regime.
     """
 
     index: int
