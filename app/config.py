@@ -52,6 +52,13 @@ class ServiceSettings(BaseSettings):
         10, gt=0, description="age at which a hint is taken for lost and sent again [s]"
     )
 
+    confirmations_most: int = Field(
+        4, ge=0, description="measurements that confirm suspected changes, unfinished at a time in a project"
+    )
+    suspicion_keep_s: float = Field(
+        30 * 86400, gt=0, description="how long a suspected change may stay unsettled [s]"
+    )
+
     bundles_keep_s: float = Field(
         14 * 86400, gt=0, description="how long a bundle is kept that no unfinished job needs [s]"
     )

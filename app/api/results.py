@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Response
+from fastapi import APIRouter, BackgroundTasks, Header, Response
 
-from app.api.deps import Body, ResultWriter, SessionDep
+from app.api.deps import Body, ResultWriter, ServiceDep, SessionDep
 from app.services.ingest_results import ingest_results
 
 router = APIRouter(prefix="/api/v1/results", tags=["results"])
@@ -16,13 +16,16 @@ router = APIRouter(prefix="/api/v1/results", tags=["results"])
 @router.post("", status_code=201)
 def post_results(
     body: Body,
+    service: ServiceDep,
     session: SessionDep,
     principal: ResultWriter,
     response: Response,
+    later: BackgroundTasks,
     idempotency_key: Annotated[str | None, Header()] = None,
 ) -> dict[str, Any]:
     """Store results; the same document again is answered 200 with the same body."""
     response.status_code, answer = ingest_results(
         session, principal, idempotency_key, body, now=datetime.now(UTC)
     )
+    later.add_task(service.nudge)
     return answer

@@ -42,7 +42,7 @@ def get_series(
 def get_points(
     session: SessionDep, reader: Reader, series_id: SeriesId, limit: Limit = 1000, values: bool = False
 ) -> dict[str, Any]:
-    """Return the newest points of the series, oldest first; `values=true` adds every kept value."""
+    """Return the newest points of the series, oldest first, and its changes; `values=true` adds every kept value."""
     return series_points(session, reader, series_id, limit=limit, with_values=values)
 
 

@@ -25,6 +25,7 @@ SWEEP = "ratchet.sweep"
 PRUNE = "ratchet.prune"
 CONCLUDE = "ratchet.conclude"
 RENDER = "ratchet.render"
+EXAMINE = "ratchet.examine"
 HINT = "ratchet.hint"
 
 MOST_HINTS = 8
@@ -35,7 +36,7 @@ MOST_TICKS = 100
 """Messages that may wait for `ratchet tasks` before ticks and nudges are left out: each only says `look`, and one look
 sees everything. What carries an id is always sent."""
 
-_TASK_OF_TOPIC = {"check.conclude": CONCLUDE, "check.render": RENDER}
+_TASK_OF_TOPIC = {"check.conclude": CONCLUDE, "check.render": RENDER, "series.examine": EXAMINE}
 _MESSAGE_VERSION = 1
 
 

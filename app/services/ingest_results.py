@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from app.domain.errors import AccessError, ConflictError, PayloadError, Problem
 from app.formats.results_payload import PostedResult, ResultsPayload, read_payload
 from app.services.access import Principal
+from app.services.announce_results import announce_results
 from app.services.query_runs import upload_name
 from app.store.repositories import access, projects, uploads
 from app.store.repositories import series as series_rows
@@ -56,10 +57,11 @@ def ingest_results(
     )
     if new:
         series = _series(session, project, payload)
-        _add_results(session, payload, upload, series, now)
+        _add_results(session, payload, upload, series, now, branch=payload.branch or project.branch)
         upload.answer = _new_answer(session, upload, payload, series)
         object_, n = f"upload/{upload.id}", len(payload.results)
         access.audit(session, principal.name, "results.posted", object_, project=project.name, results=n)
+        announce_results(session, project.id)
     return 201 if new else 200, _in_order(upload.answer)
 
 
@@ -157,6 +159,8 @@ def _add_results(
     upload: Upload,
     series: list[tuple[Series, bool]],
     now: datetime,
+    *,
+    branch: str,
 ) -> None:
     series_rows.add_results(
         session,
@@ -174,6 +178,7 @@ def _add_results(
                 void=[],
                 flags=[*result.flags, *payload.flags],
                 measured_at=now,
+                branch=branch,
             )
             for result, (row, _) in zip(payload.results, series, strict=True)
         ],

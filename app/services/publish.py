@@ -7,11 +7,12 @@ from statistics import median
 
 from sqlalchemy.orm import Session
 
+from app.services.announce_results import announce_results
 from app.store.repositories import clock, runs
 from app.store.repositories import series as series_rows
 from app.store.repositories.runs import ArmValue
 from app.store.repositories.series import NewResult, SeriesKey
-from app.store.tables import Job, Run, Series
+from app.store.tables import Job, Project, Run, Series
 from app.store.tables import Verdict as VerdictRow
 
 
@@ -23,15 +24,32 @@ def publish_run(session: Session, run: Run) -> int:
     series = series_rows.ensure(session, run.project_id, wanted)
     samples = _samples(session, run)
     run.published_at = clock.now(session)
+    branches = _branches(session, job)
     results = [
-        _result(job, run, row, series[_key(job, row)][0].id, arm, samples[row.case_id, row.metric, arm])
+        _result(
+            job,
+            run,
+            row,
+            series[_key(job, row)][0].id,
+            arm,
+            samples[row.case_id, row.metric, arm],
+            branches[arm],
+        )
         for row in rows
         if _fits(row, series[_key(job, row)][0])
         for arm in ("base", "head")
         if any(not value.void for value in samples[row.case_id, row.metric, arm])
     ]
     series_rows.add_results(session, results)
+    if results:
+        announce_results(session, run.project_id)
     return len(results)
+
+
+def _branches(session: Session, job: Job) -> dict[str, str | None]:
+    """Return whose history each arm's results extend: a check's head is on no branch yet, its base is."""
+    own: str | None = job.policy.get("history")
+    return {"base": own or session.get_one(Project, job.project_id).branch, "head": own}
 
 
 def _fits(row: VerdictRow, series: Series) -> bool:
@@ -52,7 +70,13 @@ def _samples(session: Session, run: Run) -> dict[tuple[int, str, str], list[ArmV
 
 
 def _result(
-    job: Job, run: Run, row: VerdictRow, series_id: int, arm: str, sample: list[ArmValue]
+    job: Job,
+    run: Run,
+    row: VerdictRow,
+    series_id: int,
+    arm: str,
+    sample: list[ArmValue],
+    branch: str | None,
 ) -> NewResult:
     values = [v.value for v in sample if v.value is not None]
     valid = [v.value for v in sample if v.value is not None and not v.void]
@@ -72,4 +96,5 @@ def _result(
         void=[i for i, v in enumerate(sample) if v.void],
         flags=list(row.flags),
         measured_at=run.published_at,
+        branch=branch,
     )

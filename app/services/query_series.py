@@ -15,8 +15,10 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFoundError, UsageError
 from app.services.access import Principal
+from app.services.query_changes import standing_changes
 from app.services.query_runs import run_name
-from app.services.visibility import may_see, visible_project
+from app.services.series_document import series_document, visible_series
+from app.services.visibility import visible_project
 from app.store.repositories import projects
 from app.store.repositories import series as series_rows
 from app.store.tables import BenchmarkCase, Commit, Project, Result, Series
@@ -56,7 +58,7 @@ def list_series(
     ids = [row.id for row, _ in shown]
     counts, newest = series_rows.counts(session, ids), series_rows.newest(session, ids)
     documents = [
-        _series(row, case, its_project)
+        series_document(row, case, its_project)
         | {"n": counts.get(row.id, 0), "last": _last(*newest[row.id]) if row.id in newest else None}
         for row, case in shown
     ]
@@ -66,22 +68,20 @@ def list_series(
 def series_points(
     session: Session, principal: Principal | None, series_id: int, *, limit: int, with_values: bool
 ) -> dict[str, Any]:
-    """Return `{series, points}`: the newest `limit` points, oldest first, with their kept values if wanted.
+    """Return `{series, points, changes}`: the newest points, oldest first, and the newest changes that stand.
 
-    Raises NotFoundError.
+    There are at most `limit` of both; points have their kept values if wanted. Raises NotFoundError.
     """
-    found = series_rows.one(session, series_id)
-    if found is None or not may_see(principal, found[0].project_id):
-        raise NotFoundError(f"there is no series {series_id} that you may see")
-    row, case = found
-    its_project = session.get_one(Project, row.project_id)
+    row, case, its_project = visible_series(session, principal, series_id)
     rows = series_rows.points(session, series_id, limit=limit)
     points = [_point(result, commit) for result, commit in rows]
     if with_values:
         kept = series_rows.values(session, [result.id for result, _ in rows])
         for point, (result, _) in zip(points, rows, strict=True):
             point["values"] = kept.get(result.id, [])
-    return {"series": _series(row, case, its_project), "points": points}
+    return {"series": series_document(row, case, its_project), "points": points} | standing_changes(
+        session, row, limit=limit
+    )
 
 
 def compare_commits(
@@ -104,7 +104,7 @@ def compare_commits(
     base_sha = _commit(session, its_project, "base", base)
     head_sha = _commit(session, its_project, "head", head)
     compared = [
-        _compared(_series(row, case, its_project), by_sha.get(base_sha), by_sha.get(head_sha))
+        _compared(series_document(row, case, its_project), by_sha.get(base_sha), by_sha.get(head_sha))
         for row, case, by_sha in _by_series(session, its_project, (base_sha, head_sha))
     ]
     return {
@@ -162,20 +162,6 @@ def _change(base: Result | None, head: Result | None) -> float | None:
         return None
     change = head.value / base.value - 1
     return change if math.isfinite(change) else None
-
-
-def _series(row: Series, case: BenchmarkCase, project: Project) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "project": project.name,
-        "benchmark": case.benchmark,
-        "params": case.params,
-        "metric": row.metric,
-        "unit": row.unit,
-        "better": row.better,
-        "device_class": row.device_class,
-        "version": row.version,
-    }
 
 
 def _last(result: Result, commit: Commit) -> dict[str, Any]:

@@ -5,17 +5,24 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from celery import Celery
 
 from app.integrations import queue
+from app.services.announce_results import find_unexamined, unexamined_series
 from app.services.conclude_check import conclude_check
 from app.services.lease_jobs import sweep_leases
 from app.services.prune_bundles import prune_bundles
 from app.services.relay_outbox import BATCH, find_lost_hints, relay_outbox
 from app.services.render_report import store_report
+from app.services.sweep_suspicions import find_stale_suspicions, sweep_suspicion
 from app.wiring import Service
+
+log = logging.getLogger(__name__)
+
+_SERIES_AT_ONCE = 1_000
 
 
 def celery_app(service: Service) -> Celery:
@@ -45,6 +52,36 @@ def _register_events(app: Celery, service: Service) -> None:
         with service.database.session() as session:
             store_report(session, check_id)
 
+    @_task(app, queue.EXAMINE)
+    def examine(project_id: int) -> None:
+        examine_project(service, project_id)
+        service.nudge()
+
+
+def examine_project(service: Service, project_id: int) -> None:
+    """Examine the project's series that have new results, each in a transaction of its own, until none is left.
+
+    A series that fails is told and left for the next time: it must not keep the others from being examined.
+    """
+    from app.services.examine_series import (
+        examine_series,
+    )  # numpy comes with it: only who examines pays for that
+
+    failed: set[int] = set()
+    while True:
+        with service.database.session() as session:
+            due = unexamined_series(session, project_id, limit=_SERIES_AT_ONCE + len(failed))
+        left = [series_id for series_id in due if series_id not in failed]
+        if not left:
+            return
+        for series_id in left:
+            try:
+                with service.database.session() as session:
+                    examine_series(session, service.settings, series_id)
+            except Exception:
+                log.exception("series %d could not be examined; it is tried again later", series_id)
+                failed.add(series_id)
+
 
 def _register_clockwork(app: Celery, service: Service) -> None:
     settings = service.settings
@@ -55,12 +92,24 @@ def _register_clockwork(app: Celery, service: Service) -> None:
             sweep_leases(session, settings)
         with service.database.session() as session:
             find_lost_hints(session, settings)
+        with service.database.session() as session:
+            find_unexamined(session, settings)
+        sweep_suspicions(service)
         service.nudge()
 
     @_task(app, queue.PRUNE)
     def prune() -> None:
         with service.database.session() as session:
             prune_bundles(session, settings)
+
+
+def sweep_suspicions(service: Service) -> None:
+    """Look at every suspicion that waits for something, each in a transaction of its own."""
+    with service.database.session() as session:
+        stale = find_stale_suspicions(session, service.settings)
+    for change_id in stale:
+        with service.database.session() as session:
+            sweep_suspicion(session, service.settings, change_id)
 
 
 def _task(app: Celery, name: str) -> Callable[[Callable[..., None]], object]:

@@ -78,7 +78,13 @@ def examine_tail(tail: Array, begin: int = 0, *, minimum_effect: float = 0.0) ->
         and not any(_is_part(point, spike) for spike in spikes)
         and (point.change is None or abs(point.change) >= minimum_effect)
     ]
-    others = [e for e in found.episodes if e.start >= first and not any(_meet(e, spike) for spike in spikes)]
+    others = [
+        episode
+        for episode in found.episodes
+        if episode.start >= MARGIN
+        and (episode.kind != "spike" or _has_reverted(tail, episode))
+        and not any(_meet(episode, spike) for spike in spikes)
+    ]
     episodes = sorted([*others, *spikes], key=lambda episode: episode.start)
     return replace(
         found,
@@ -94,6 +100,14 @@ def _with_standing(tail: Array, point: ChangePoint) -> ChangePoint:
     since = tail[point.index :]
     nearer = np.abs(since - point.after) < np.abs(since - point.before)
     return point if int(nearer.sum()) >= SHORTEST else replace(point, standing="suspected")
+
+
+def _has_reverted(tail: Array, spike: Episode) -> bool:
+    """Tell whether enough points after the spike are nearer to the level before it than to the spike's own."""
+    level = float(np.median(tail[spike.start - MARGIN : spike.start]))
+    height = float(np.median(tail[spike.start : spike.end])) - level
+    after = np.abs(tail[spike.end : spike.end + BACK] - level)
+    return len(after) == BACK and bool((after < abs(height) / 2).all())
 
 
 def _recent_spikes(tail: Array, found: Examination, minimum_effect: float) -> list[Episode]:

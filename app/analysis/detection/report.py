@@ -19,7 +19,7 @@ CONFIRMED = 5.5
 """Standard errors from which on a change with enough points is no longer only suspected."""
 
 AROUND = 10
-"""Points before a spike that tell the level it left."""
+"""Points before a spike, and after it, that tell the level around it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +78,9 @@ class Report:
         return (1 + change) * math.exp(-half) - 1, (1 + change) * math.exp(half) - 1
 
     def _spike(self, start: int, end: int) -> Episode:
-        around = self._level(max(0, start - AROUND), start)
-        size = self._level(start, end) / around - 1 if around > 0 else None
+        around = np.concatenate(
+            (self.values[max(0, start - AROUND) : start], self.values[end : end + AROUND])
+        )
+        level = float(np.median(around)) if len(around) else 0.0
+        size = self._level(start, end) / level - 1 if level > 0 else None
         return Episode(start, end, "spike", size)

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.jobs import HELD, TERMINAL, JobState
 from app.store.repositories import clock
-from app.store.tables import Attempt, Device, Job, LeaseDevice, RequestJob, Worker
+from app.store.tables import Attempt, Device, Job, LeaseDevice, RequestJob, Result, Run, Worker
 
 _HELD = [str(state) for state in HELD]
 
@@ -242,6 +242,41 @@ def of_request(session: Session, request_id: int, *, lock: bool = False) -> Sequ
     if lock:
         query = query.with_for_update(of=Job).execution_options(populate_existing=True)
     return session.scalars(query).all()
+
+
+def newest_of_series(session: Session, series_id: int) -> Job | None:
+    """Return the job whose run made the newest measured result of the series; None where all were posted."""
+    newest = (
+        select(Result.run_id)
+        .where(Result.series_id == series_id, Result.run_id.is_not(None))
+        .order_by(Result.id.desc())
+        .limit(1)
+    ).scalar_subquery()
+    return session.scalars(select(Job).join(Run, Run.job_id == Job.id).where(Run.id == newest)).one_or_none()
+
+
+def bundles_with(session: Session, project_id: int, commit_ids: tuple[int, int]) -> Sequence[str]:
+    """Return the digests of bundles that were uploaded with exactly these two commits, the newest first."""
+    source = Job.spec["source"]
+    return session.scalars(
+        select(source["location"].astext)
+        .where(
+            Job.project_id == project_id,
+            source["kind"].astext == "bundle",
+            Job.base_commit_id.in_(commit_ids),
+            Job.head_commit_id.in_(commit_ids),
+        )
+        .order_by(Job.id.desc())
+        .limit(5)
+    ).all()
+
+
+def unfinished(session: Session, project_id: int, band: int) -> int:
+    """Return how many jobs of the project in this band wait or are being measured."""
+    query = select(func.count()).where(
+        Job.project_id == project_id, Job.band == band, Job.state.not_in([str(state) for state in TERMINAL])
+    )
+    return session.scalar(query) or 0
 
 
 def requests_of(session: Session, job_id: int) -> Sequence[int]:

@@ -94,6 +94,19 @@ def invocations(session: Session, run_id: int) -> Sequence[Invocation]:
     ).all()
 
 
+def verdict_of(session: Session, run_id: int, case_id: int, metric: str) -> Verdict | None:
+    """Return what the run says of one metric of one case, or None."""
+    return session.scalars(
+        select(Verdict).where(Verdict.run_id == run_id, Verdict.case_id == case_id, Verdict.metric == metric)
+    ).one_or_none()
+
+
+def plan_of(session: Session, run_id: int, case_id: int, metric: str) -> tuple[str, dict[str, Any]] | None:
+    """Return how the run compared the metric of the case, and the plan that it had for that; None for unknown."""
+    row = verdict_of(session, run_id, case_id, metric)
+    return (row.kind, row.plan) if row else None
+
+
 def progress(session: Session, run_id: int) -> tuple[int, int]:
     """Return how many pairs were begun and how many invocations are in."""
     row = session.execute(

@@ -40,6 +40,8 @@ class NewResult:
     void: list[int]
     flags: list[str]
     measured_at: datetime
+    branch: str | None = None
+    """The branch whose history it is a point of; None for none."""
 
 
 def ensure(
@@ -96,6 +98,7 @@ def add_results(session: Session, results: list[NewResult]) -> None:
             "n": len(r.values) - len(r.void),
             "flags": r.flags,
             "measured_at": r.measured_at,
+            "branch": r.branch,
         }
         for r in results
     ]

@@ -1,6 +1,7 @@
 """The tables, one module per group of nouns; importing this package maps them all."""
 
 from app.store.tables.base import Table
+from app.store.tables.changes import ChangePoint, History
 from app.store.tables.fleet import Device, Environment, Worker
 from app.store.tables.judged import Check, Report, Verdict
 from app.store.tables.measured import Estimate, Invocation, Result, Run, Sample, Series, Timing, Upload
@@ -13,11 +14,13 @@ __all__ = [
     "AuditLog",
     "BenchmarkCase",
     "BrowserSession",
+    "ChangePoint",
     "Check",
     "Commit",
     "Device",
     "Environment",
     "Estimate",
+    "History",
     "Invocation",
     "Job",
     "LeaseDevice",

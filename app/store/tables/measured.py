@@ -122,7 +122,13 @@ class Result(Table):
     """One point of a series: the median of one arm's estimates in one run, or of values posted from elsewhere."""
 
     __tablename__ = "result"
-    __table_args__ = (Index("ix_result_series_id_commit_id", "series_id", "commit_id"),)
+    __table_args__ = (
+        Index("ix_result_series_id_commit_id", "series_id", "commit_id"),
+        Index("ix_result_history", "series_id", "branch", "place", "id"),
+        Index(
+            "ix_result_unplaced", "series_id", postgresql_where=text("branch is not null and place is null")
+        ),
+    )
 
     id: Mapped[Id]
     series_id: Mapped[int] = mapped_column(ForeignKey("series.id"))
@@ -137,6 +143,10 @@ class Result(Table):
     flags: Mapped[list[str]]
     measured_at: Mapped[datetime]
     created_at: Mapped[Now]
+    branch: Mapped[str | None]
+    """The branch whose history it is a point of; None for what is no history, such as a pull request's head."""
+    place: Mapped[float | None]
+    """Orders the history by commit, results of one commit by id; None until the series is examined."""
 
 
 class Sample(Table):

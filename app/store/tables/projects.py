@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, UniqueConstraint
+from sqlalchemy import ForeignKey, Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.store.tables.base import Id, Now, Table
@@ -26,7 +26,10 @@ class Commit(Table):
     """One revision; `position` is its place in the base branch's first-parent order, where known."""
 
     __tablename__ = "commit"
-    __table_args__ = (UniqueConstraint("project_id", "sha"),)
+    __table_args__ = (
+        UniqueConstraint("project_id", "sha"),
+        Index("ix_commit_parent_sha", "project_id", "parent_sha"),
+    )
 
     id: Mapped[Id]
     project_id: Mapped[int] = mapped_column(ForeignKey("project.id"))

@@ -1,23 +1,28 @@
 """`docs/statistics.md` explains every constant of the judge, with the value that the code has."""
 
+import importlib
+import pkgutil
 import re
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from app.analysis import budget, effect, evidence, exact, judge, sequential, validity
+from app.analysis import budget, comparison, detection, effect, evidence, exact, judge, sequential, validity
 from app.domain import verdicts
 
 PAGE = (Path(__file__).parents[3] / "docs" / "statistics.md").read_text(encoding="utf-8")
-MODULES = {
-    module.__name__.rpartition(".")[2]: module
-    for module in (budget, effect, evidence, exact, judge, sequential, validity, verdicts)
-}
+JUDGE = (budget, effect, evidence, exact, judge, sequential, validity, verdicts)
+OTHERS = [
+    importlib.import_module(found.name)
+    for package in (comparison, detection)
+    for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
+]
+MODULES = {module.__name__.removeprefix("app.").split(".", 1)[1]: module for module in (*JUDGE, *OTHERS)}
 EXPLAINED = {
     (module, name): float(value)
     for module, name, value in re.findall(
-        r"^\| `(\w+)\.([A-Z_]+)` \| ([0-9.]+) \| .+ \| .+ \|$", PAGE, re.MULTILINE
+        r"^\| `([\w.]+)\.([A-Z_0-9]+)` \| ([0-9.]+) \| .+ \| .+ \|$", PAGE, re.MULTILINE
     )
 }
 
@@ -26,7 +31,9 @@ def constants_of(module: ModuleType) -> dict[str, float]:
     """The numbers that a module itself defines."""
     text = Path(module.__file__).read_text(encoding="utf-8")
     names = [
-        name for line in re.findall(r"^([A-Z][A-Z_, ]+) = ", text, re.MULTILINE) for name in line.split(", ")
+        name
+        for line in re.findall(r"^([A-Z][A-Z_0-9, ]+) = ", text, re.MULTILINE)
+        for name in line.split(", ")
     ]
     return {name: getattr(module, name) for name in names if isinstance(getattr(module, name), int | float)}
 
@@ -34,7 +41,7 @@ def constants_of(module: ModuleType) -> dict[str, float]:
 @pytest.mark.parametrize(("place", "value"), EXPLAINED.items())
 def test_explained_constant_has_the_value_in_the_code(place, value):
     module, name = place
-    assert getattr(MODULES[module], name) == value
+    assert getattr(MODULES[module], name) == pytest.approx(value, rel=1e-9)
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -69,6 +69,13 @@ def test_a_spike_that_reverts_is_an_episode_and_no_change():
     assert spike.size == pytest.approx(0.3, abs=0.02)
 
 
+@pytest.mark.parametrize("at", [0, 197])
+def test_far_values_at_an_end_have_a_size_from_the_side_that_there_is(at):
+    values = noisy(200)
+    values[at : at + 2] *= 1.5
+    assert all(episode.size == pytest.approx(0.5, abs=0.05) for episode in examine(values).episodes)
+
+
 def test_noise_that_grows_is_an_episode_and_no_change():
     values = np.exp(np.random.default_rng(1).normal(0, 1, 300) * np.where(np.arange(300) < 150, 0.01, 0.03))
     found = examine(values)

@@ -1,0 +1,179 @@
+"""Change points read back: those of a series, those of a project, and the measurements that would settle suspicions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.domain.changes import STANDING, ChangeState
+from app.domain.jobs import TERMINAL
+from app.domain.results import Better
+from app.services.access import Principal
+from app.services.series_document import series_document, visible_series
+from app.services.visibility import visible_project
+from app.store.repositories import changes
+from app.store.repositories.changes import ChangeContext
+from app.store.tables import ChangePoint, Job, Series
+
+
+def series_changes(
+    session: Session,
+    principal: Principal | None,
+    series_id: int,
+    *,
+    states: Collection[ChangeState],
+    limit: int,
+) -> dict[str, Any]:
+    """Return `{series, changes, more}`: the change points of one series, in the order of its history.
+
+    Args:
+        session: the session.
+        principal: who reads.
+        series_id: the series.
+        states: only these; empty means those that stand, suspected and confirmed.
+        limit: the newest so many.
+
+    Raises NotFoundError.
+    """
+    row, case, project = visible_series(session, principal, series_id)
+    found = changes.find(session, series_id=series_id, states=states or STANDING, limit=limit + 1)
+    return {
+        "series": series_document(row, case, project),
+        "changes": _in_order(_documents(session, found[:limit])),
+        "more": len(found) > limit,
+    }
+
+
+def standing_changes(session: Session, series: Series, *, limit: int) -> dict[str, Any]:
+    """Return `{changes}`: the newest `limit` changes of the series that stand, in the order of its history."""
+    found = changes.find(session, series_id=series.id, states=STANDING, limit=limit)
+    return {"changes": _in_order(_documents(session, found))}
+
+
+def _in_order(documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(documents, key=lambda change: (change["branch"], change["index"], change["id"]))
+
+
+def project_changes(
+    session: Session,
+    principal: Principal | None,
+    project: str,
+    *,
+    states: Collection[ChangeState],
+    since: datetime | None,
+    limit: int,
+) -> dict[str, Any]:
+    """Return `{project, changes, more}`: the change points of all series of the project, the newest first.
+
+    `since` leaves out what was neither first seen nor moved to another state then or later; for the rest see
+    `series_changes`. Raises NotFoundError for an unknown project.
+    """
+    its_project = visible_project(session, principal, project)
+    found = changes.find(
+        session, project_id=its_project.id, states=states or STANDING, since=since, limit=limit + 1
+    )
+    documents = [
+        change | {"series": series_document(context.series, context.case, context.project)}
+        for change, context in zip(_documents(session, found[:limit]), found, strict=False)
+    ]
+    return {"project": its_project.name, "changes": documents, "more": len(found) > limit}
+
+
+def wanted_measurements(
+    session: Session, principal: Principal | None, project: str, *, limit: int
+) -> dict[str, Any]:
+    """Return `{project, wanted, more}`: what to measure and post so that suspicions are settled.
+
+    For every suspicion that our own agents do not measure just now: its commit, and the one before it. Raises
+    NotFoundError for an unknown project.
+    """
+    its_project = visible_project(session, principal, project)
+    found = changes.find(session, project_id=its_project.id, states=[ChangeState.SUSPECTED], limit=limit + 1)
+    jobs = _jobs(session, found)
+    wanted = [
+        entry
+        for context in found[:limit]
+        if not _is_being_measured(jobs.get(context.change.request_id or 0))
+        for entry in _wanted(context)
+    ]
+    return {"project": its_project.name, "wanted": wanted, "more": len(found) > limit}
+
+
+def _wanted(context: ChangeContext) -> Iterator[dict[str, Any]]:
+    change, series, case = context.change, context.series, context.case
+    seen = _size(change, series.unit)
+    for sha, why in (
+        (context.commit.sha, f"suspected to have changed {series.metric} {seen}"),
+        (context.previous.sha, f"the commit before {context.commit.sha[:12]}, suspected {seen}"),
+    ):
+        yield {
+            "commit": sha,
+            "benchmark": case.benchmark,
+            "params": case.params,
+            "metric": series.metric,
+            "unit": series.unit,
+            "better": series.better,
+            "device_class": series.device_class,
+            "branch": change.branch,
+            "series": series.id,
+            "change": change.id,
+            "why": why,
+        }
+
+
+def _size(change: ChangePoint, unit: str) -> str:
+    levels = f"from {change.before:.6g} to {change.after:.6g} {unit}".removesuffix(" 1")
+    return levels if change.change is None else f"by {change.change:+.2%}, {levels}"
+
+
+def _is_being_measured(job: Job | None) -> bool:
+    return job is not None and job.state not in TERMINAL
+
+
+def _documents(session: Session, found: Sequence[ChangeContext]) -> list[dict[str, Any]]:
+    jobs = _jobs(session, found)
+    return [_document(context, jobs.get(context.change.request_id or 0)) for context in found]
+
+
+def _jobs(session: Session, found: Sequence[ChangeContext]) -> dict[int, Job]:
+    requests = {context.change.request_id for context in found if context.change.request_id is not None}
+    return changes.jobs_of(session, requests) if requests else {}
+
+
+def _document(context: ChangeContext, job: Job | None) -> dict[str, Any]:
+    change = context.change
+    return {
+        "id": change.id,
+        "branch": change.branch,
+        "commit": context.commit.sha,
+        "previous": context.previous.sha,
+        "index": change.index,
+        "end": context.end.sha,
+        "end_index": change.end_index,
+        "kind": change.kind,
+        "state": change.state,
+        "before": change.before,
+        "after": change.after,
+        "change": change.change,
+        "worse": is_worse(change, context.series.better),
+        "ci_low": change.ci_low,
+        "ci_high": change.ci_high,
+        "p_value": change.p_value,
+        "reason": change.reason,
+        "corrects": change.corrects_id,
+        "measurement": {"job": job.id, "state": job.state} if job else None,
+        "first_seen_at": change.first_seen_at,
+        "examined_at": change.examined_at,
+        "confirmed_at": change.confirmed_at,
+        "closed_at": change.closed_at,
+    }
+
+
+def is_worse(change: ChangePoint, better: Better | str) -> bool | None:
+    """Say whether the level moved the wrong way; None for what is no lasting change of level."""
+    if change.before is None or change.after is None:
+        return None
+    return (change.after > change.before) == (better == "lower")

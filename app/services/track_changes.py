@@ -1,0 +1,187 @@
+"""What an examination shows, held against what is stored of the history's changes.
+
+A suspicion is the same change as long as its place moves by a few points; it is updated in place until it is
+confirmed, withdrawn, or understood as an episode. A confirmed change keeps its numbers. What turns out otherwise (a
+ramp that began like a step, an exact metric's spike, a commit that turned up in between) is a row of its own that
+corrects it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import cached_property
+
+from sqlalchemy.orm import Session
+
+from app.domain.changes import MEASURED_NO_CHANGE, STANDING, ChangeKind, ChangeState
+from app.services.history_window import Found
+from app.store.repositories import clock
+from app.store.tables import ChangePoint, Series
+
+SAME = 5
+"""Rows within which a change that is found is the one that is stored."""
+
+_PLACE = ("index", "end_index", "commit_id", "previous_commit_id", "end_commit_id", "result_id")
+_NUMBERS = ("kind", "before", "after", "change", "ci_low", "ci_high", "p_value")
+
+
+def track_changes(
+    session: Session,
+    series: Series,
+    branch: str,
+    found: Sequence[Found],
+    stored: Sequence[ChangePoint],
+    *,
+    late: bool,
+) -> list[ChangePoint]:
+    """Store what the examination shows and return the suspicions that stand now.
+
+    Args:
+        session: the session; the series is locked.
+        series: the examined series.
+        branch: whose history it is.
+        found: the changes and episodes that its end shows.
+        stored: the history's rows about what was looked at, in any state.
+        late: a point was put between older ones, so that even confirmed changes may begin elsewhere.
+    """
+    tracking = _Tracking(session, series, branch, found, stored, late=late)
+    tracking.keep_confirmed([row for row in stored if row.state == ChangeState.CONFIRMED])
+    tracking.update_suspected([row for row in stored if row.state == ChangeState.SUSPECTED])
+    tracking.add_new(stored)
+    session.flush()
+    return tracking.suspicions
+
+
+class _Tracking:
+    def __init__(
+        self,
+        session: Session,
+        series: Series,
+        branch: str,
+        found: Sequence[Found],
+        stored: Sequence[ChangePoint],
+        *,
+        late: bool,
+    ) -> None:
+        self._session, self._series, self._branch = session, series, branch
+        self._left = list(found)
+        self._late = late
+        self._refuted = {
+            (row.previous_commit_id, row.commit_id) for row in stored if row.reason == MEASURED_NO_CHANGE
+        }
+        self.suspicions: list[ChangePoint] = []
+
+    @cached_property
+    def _now(self) -> datetime:
+        return clock.now(self._session)
+
+    def keep_confirmed(self, rows: Iterable[ChangePoint]) -> None:
+        """Take what is confirmed already out of what was found, or correct it."""
+        matches: dict[int, tuple[Found, list[ChangePoint]]] = {}
+        for row in rows:
+            match = self._match(row)
+            if match is None:
+                self._correct_spike(row)
+                continue
+            matches.setdefault(id(match), (match, []))[1].append(row)
+        for match, its_rows in matches.values():
+            self._left.remove(match)
+            if self._is_other(match, its_rows):
+                self._correct(match, its_rows)
+
+    def _is_other(self, match: Found, rows: list[ChangePoint]) -> bool:
+        """Tell whether the rows are to be replaced: by the ramp that they are part of, or by another commit."""
+        if match.state != ChangeState.CONFIRMED:
+            return False
+        is_new_ramp = match.kind == ChangeKind.RAMP and all(row.kind != ChangeKind.RAMP for row in rows)
+        return is_new_ramp or (self._late and all(row.commit_id != match.commit_id for row in rows))
+
+    def _correct_spike(self, row: ChangePoint) -> None:
+        spike = next(
+            (f for f in self._left if f.kind == ChangeKind.SPIKE and f.commit_id == row.commit_id), None
+        )
+        if spike is not None:
+            self._left.remove(spike)
+            self._correct(spike, [row])
+
+    def _correct(self, found: Found, rows: list[ChangePoint]) -> None:
+        for row in rows:
+            row.state, row.closed_at = ChangeState.CORRECTED, self._now
+            row.reason = f"it is a {found.kind}, told by a row of its own"
+            if found.kind == rows[0].kind:
+                row.reason = "it begins with another commit, told by a row of its own"
+        self._session.flush()
+        self._add(found, corrects=rows[0])
+
+    def update_suspected(self, rows: Iterable[ChangePoint]) -> None:
+        """Bring suspicions up to date: still suspected, confirmed, understood as an episode, or withdrawn."""
+        for row in rows:
+            match = self._spike_at(row) or self._match(row)
+            if match is None:
+                self._withdraw(row)
+                continue
+            self._left.remove(match)
+            for name in _NUMBERS if self._is_pinned(row, match) else (*_PLACE, *_NUMBERS):
+                setattr(row, name, getattr(match, name))
+            row.state, row.examined_at = match.state, self._now
+            if match.state == ChangeState.CONFIRMED:
+                row.confirmed_at, row.reason = self._now, "confirmed by later points"
+            elif match.state == ChangeState.EPISODE:
+                row.closed_at, row.reason = self._now, "it reverted"
+            else:
+                self.suspicions.append(row)
+
+    def _is_pinned(self, row: ChangePoint, match: Found) -> bool:
+        """Tell whether the row keeps its commits: those that are measured for it, or others that were and are alike."""
+        is_measured = (
+            match.state == ChangeState.SUSPECTED and row.request_id is not None and row.reason is None
+        )
+        return is_measured or (match.previous_commit_id, match.commit_id) in self._refuted
+
+    def _withdraw(self, row: ChangePoint) -> None:
+        row.state, row.closed_at, row.examined_at = ChangeState.WITHDRAWN, self._now, self._now
+        row.reason = "not seen any more with the points that followed"
+
+    def add_new(self, stored: Sequence[ChangePoint]) -> None:
+        """Store what was found and is nowhere stored."""
+        episodes = [row for row in stored if row.state not in STANDING and row.kind in ("spike", "variance")]
+        for found in self._left:
+            is_episode = found.state == ChangeState.EPISODE
+            if is_episode and any(_overlap(row, found) for row in episodes):
+                continue
+            if not is_episode and (found.previous_commit_id, found.commit_id) in self._refuted:
+                continue
+            row = self._add(found)
+            if row.state == ChangeState.SUSPECTED:
+                self.suspicions.append(row)
+
+    def _add(self, found: Found, *, corrects: ChangePoint | None = None) -> ChangePoint:
+        is_confirmed, is_episode = (found.state == s for s in (ChangeState.CONFIRMED, ChangeState.EPISODE))
+        row = ChangePoint(
+            project_id=self._series.project_id,
+            series_id=self._series.id,
+            branch=self._branch,
+            state=found.state,
+            corrects_id=corrects.id if corrects else None,
+            reason="seen so at first sight" if is_confirmed and corrects is None else None,
+            confirmed_at=self._now if is_confirmed else None,
+            closed_at=self._now if is_episode else None,
+            **{name: getattr(found, name) for name in (*_PLACE, *_NUMBERS)},
+        )
+        self._session.add(row)
+        self._session.flush()
+        return row
+
+    def _match(self, row: ChangePoint) -> Found | None:
+        """Return the change found that this row is about: it overlaps, moves the same way, and is the nearest."""
+        is_rise = (row.after or 0.0) > (row.before or 0.0)
+        near = [f for f in self._left if f.is_rise is is_rise and _overlap(row, f)]
+        return min(near, key=lambda f: abs(f.index - row.index), default=None)
+
+    def _spike_at(self, row: ChangePoint) -> Found | None:
+        return next((f for f in self._left if f.kind == ChangeKind.SPIKE and _overlap(row, f)), None)
+
+
+def _overlap(row: ChangePoint, found: Found) -> bool:
+    return row.index - SAME <= found.end_index and found.start <= row.end_index + SAME

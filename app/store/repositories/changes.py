@@ -1,0 +1,156 @@
+"""Change points: what is known of where histories changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, Select, func, or_, select
+from sqlalchemy.orm import Session, aliased
+
+from app.domain.changes import ChangeState
+from app.domain.jobs import TERMINAL
+from app.store.tables import BenchmarkCase, ChangePoint, Commit, Job, Project, RequestJob, Result, Series
+
+_TERMINAL_JOBS = [str(state) for state in TERMINAL]
+
+
+@dataclass(frozen=True)
+class ChangeContext:
+    """A change point with what it is about."""
+
+    change: ChangePoint
+    series: Series
+    case: BenchmarkCase
+    project: Project
+    commit: Commit
+    previous: Commit
+    end: Commit
+
+
+def of_history(session: Session, series_id: int, branch: str, *, first_row: int = 0) -> Sequence[ChangePoint]:
+    """Return all change points of the history from a row on, in their order and then by id."""
+    return session.scalars(
+        select(ChangePoint)
+        .where(
+            ChangePoint.series_id == series_id, ChangePoint.branch == branch, ChangePoint.index >= first_row
+        )
+        .order_by(ChangePoint.index, ChangePoint.id)
+    ).all()
+
+
+def find(
+    session: Session,
+    *,
+    project_id: int | None = None,
+    series_id: int | None = None,
+    states: Collection[str],
+    since: datetime | None = None,
+    limit: int,
+) -> Sequence[ChangeContext]:
+    """Return change points in these states with their contexts, the newest first.
+
+    Args:
+        session: the session.
+        project_id: only this project's.
+        series_id: only this series'.
+        states: the states to be in.
+        since: only those that were first seen, confirmed, withdrawn or corrected then or later.
+        limit: how many at the most.
+    """
+    query = _contexts().where(ChangePoint.state.in_(states)).order_by(ChangePoint.id.desc()).limit(limit)
+    if project_id is not None:
+        query = query.where(ChangePoint.project_id == project_id)
+    if series_id is not None:
+        query = query.where(ChangePoint.series_id == series_id)
+    if since is not None:
+        query = query.where(_moved_since(since))
+    return [ChangeContext(*row) for row in session.execute(query)]
+
+
+def _contexts() -> Select[ChangePoint, Series, BenchmarkCase, Project, Commit, Commit, Commit]:
+    previous, end = aliased(Commit), aliased(Commit)
+    return (
+        select(ChangePoint, Series, BenchmarkCase, Project, Commit, previous, end)
+        .join(Series, Series.id == ChangePoint.series_id)
+        .join(BenchmarkCase, BenchmarkCase.id == Series.case_id)
+        .join(Project, Project.id == ChangePoint.project_id)
+        .join(Commit, Commit.id == ChangePoint.commit_id)
+        .join(previous, previous.id == ChangePoint.previous_commit_id)
+        .join(end, end.id == ChangePoint.end_commit_id)
+    )
+
+
+def _moved_since(since: datetime) -> ColumnElement[bool]:
+    return or_(
+        ChangePoint.first_seen_at >= since, ChangePoint.confirmed_at >= since, ChangePoint.closed_at >= since
+    )
+
+
+def jobs_of(session: Session, request_ids: Collection[int]) -> dict[int, Job]:
+    """Return the newest job of each request."""
+    rows = session.execute(
+        select(RequestJob.request_id, Job)
+        .join(Job, Job.id == RequestJob.job_id)
+        .where(RequestJob.request_id.in_(request_ids))
+        .order_by(Job.id)
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+def forgotten(session: Session, age: timedelta, limit: int) -> Sequence[int]:
+    """Return suspicions that nothing settled for so long."""
+    return session.scalars(
+        _suspicions().where(ChangePoint.first_seen_at < func.clock_timestamp() - age).limit(limit)
+    ).all()
+
+
+def answered(session: Session, limit: int) -> Sequence[int]:
+    """Return suspicions whose measurement has ended, and nobody has said yet with what."""
+    query = (
+        _suspicions()
+        .join(RequestJob, RequestJob.request_id == ChangePoint.request_id)
+        .join(Job, Job.id == RequestJob.job_id)
+        .where(Job.state.in_(_TERMINAL_JOBS), ChangePoint.reason.is_(None))
+    )
+    return session.scalars(query.limit(limit)).all()
+
+
+def unasked(session: Session, age: timedelta, limit: int) -> Sequence[int]:
+    """Return suspicions about points that our own agents measured and were not asked about, though it is time."""
+    query = (
+        _suspicions()
+        .join(Result, Result.id == ChangePoint.result_id)
+        .where(
+            Result.run_id.is_not(None),
+            ChangePoint.request_id.is_(None),
+            ChangePoint.examined_at < func.clock_timestamp() - age,
+        )
+    )
+    return session.scalars(query.limit(limit)).all()
+
+
+def _suspicions() -> Select[int]:
+    return (
+        select(ChangePoint.id)
+        .where(ChangePoint.state == ChangeState.SUSPECTED)
+        .order_by(ChangePoint.first_seen_at)
+    )
+
+
+def asked_before(session: Session, change: ChangePoint) -> int | None:
+    """Return the request that was made for an earlier suspicion of the same commits in the same series."""
+    return session.scalars(
+        select(ChangePoint.request_id)
+        .where(
+            ChangePoint.series_id == change.series_id,
+            ChangePoint.branch == change.branch,
+            ChangePoint.commit_id == change.commit_id,
+            ChangePoint.previous_commit_id == change.previous_commit_id,
+            ChangePoint.request_id.is_not(None),
+            ChangePoint.id != change.id,
+        )
+        .order_by(ChangePoint.id.desc())
+        .limit(1)
+    ).one_or_none()
