@@ -110,15 +110,6 @@ def locks(data: Path) -> dict[str, str]:
     return {"RATCHET_WORKER_LOCKS": str(data.with_name(f"{data.name} locks"))}
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep these tests in one process: a CPU is measured by one agent at a time. First, as xdist reads the marks."""
-    here = Path(__file__).parent
-    for item in items:
-        if here in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("acceptance"))
-
-
 def simulated(folder: Path, name: str) -> dict[str, str]:
     """The environment of a stack whose agent has one simulated device of its own."""
     script = folder / f"{name}.json"
