@@ -27,14 +27,18 @@ if TYPE_CHECKING:
     from app.analysis.comparison.results import BenchmarkValues, Comparison
 
 
+TOLERANCE = 0.02
+"""What `no_regression` excludes unless something else is asked for."""
+
+
 @click.command()
 @csv_options
 @click.option(
     "--tolerance",
     type=share,
     metavar="PERCENTAGE",
-    default=0.02,
-    help='no_regression says that nothing worse than this is left: "2%" or 0.02 (default: 2%).',
+    help='no_regression says that nothing worse than this is left: "2%" or 0.02 (default: 2%, or twice the minimum '
+    "effect where that is more).",
 )
 @click.option(
     "--better",
@@ -44,7 +48,7 @@ if TYPE_CHECKING:
     help="Which values are better.",
 )
 def compare(
-    file: str, as_json: bool, as_csv: bool, minimum_effect: float, tolerance: float, better: Better
+    file: str, as_json: bool, as_csv: bool, minimum_effect: float, tolerance: float | None, better: Better
 ) -> int:
     """Compare head with base.
 
@@ -53,6 +57,8 @@ def compare(
     is listed by its line.
     """
     refuse_two_outputs(as_json, as_csv)
+    if tolerance is None:
+        tolerance = max(TOLERANCE, 2 * minimum_effect)
     _refuse_limits(minimum_effect, tolerance)
     one_thread_a_process()
     begun = time.perf_counter()

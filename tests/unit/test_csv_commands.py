@@ -8,6 +8,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -201,7 +202,8 @@ def test_compare_prints_csv_and_a_table(pair_file: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize(
-    "limits", [["--minimum-effect", "2%"], ["--tolerance", "1%", "--minimum-effect", "0.01"]]
+    "limits",
+    [["--tolerance", "2%", "--minimum-effect", "3%"], ["--tolerance", "1%", "--minimum-effect", "0.01"]],
 )
 @pytest.mark.usefixtures("asked")
 def test_compare_wants_a_tolerance_above_the_minimum_effect(
@@ -296,17 +298,23 @@ def test_terminal_gets_colours_unless_it_asks_for_none(file: Path):
         assert "\x1b" not in on_a_terminal("detect", str(file), **refusal)
 
 
+def test_default_tolerance_makes_room_for_a_large_minimum_effect(pair_file: Path):
+    assert run(["compare", str(pair_file), "--minimum-effect", "5%", "--json"]) == 0
+
+
 def test_reader_that_closes_the_pipe_ends_the_command_quietly(tmp_path: Path):
     (tmp_path / "many.csv").write_text(steps(300, 30))
-    detect = f"{sys.executable} -m app.cli detect {tmp_path / 'many.csv'} --json"
+    detect = (
+        f"{shlex.quote(sys.executable)} -m app.cli detect {shlex.quote(str(tmp_path / 'many.csv'))} --json"
+    )
     command = f"{detect} | head -1 >/dev/null; echo ${{PIPESTATUS[0]}}"
     result = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)
     assert (result.stdout, result.stderr) == ("0\n", "")
 
 
 def test_closed_standard_output_and_input_are_no_fault(file: Path):
-    detect = f"{sys.executable} -m app.cli detect"
-    script = f"{detect} {file} >&-; echo $?; {detect} - <&-; echo $?"
+    detect = f"{shlex.quote(sys.executable)} -m app.cli detect"
+    script = f"{detect} {shlex.quote(str(file))} >&-; echo $?; {detect} - <&-; echo $?"
     result = subprocess.run(["bash", "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert result.stdout == f"0\n{DATA}\n"
     assert result.stderr == "ratchet: standard input is closed; name a file\n"

@@ -21,6 +21,9 @@ Array = NDArray[np.float64]
 FEWEST_CASES = 10
 """With fewer cases a common law cannot be told from chance."""
 
+FAR = 10.0
+"""Times the common variance above which a case is of another kind: it keeps its own, and learns nothing."""
+
 MOST_FREEDOM = 200.0
 """Prior degrees of freedom at most: beyond, all cases have one variance."""
 
@@ -37,6 +40,7 @@ def moderated(variances: Array, freedom: Array) -> tuple[Array, Array]:
         return variances, freedom
     prior, prior_freedom = _prior(variances[known], freedom[known])
     moderate, gained = variances.copy(), freedom.copy()
+    known &= variances <= FAR * prior
     moderate[known] = (prior_freedom * prior + freedom[known] * variances[known]) / (
         prior_freedom + freedom[known]
     )
@@ -49,18 +53,11 @@ def _prior(variances: Array, freedom: Array) -> tuple[float, float]:
     half = freedom / 2
     centred = np.log(variances) - digamma(half) + np.log(half)
     middle = float(np.median(centred))
-    excess = _spread(centred, middle) - float(trigamma(half).mean())
+    excess = float(((centred - middle) ** 2).sum() / (len(centred) - 1)) - float(trigamma(half).mean())
     prior_half = _inverse_trigamma(excess) if excess > 0 else MOST_FREEDOM / 2
     prior_half = min(prior_half, MOST_FREEDOM / 2)
     scale = float(np.exp(middle + digamma(np.array([prior_half]))[0] - np.log(prior_half)))
     return scale, 2 * prior_half
-
-
-def _spread(values: Array, middle: float) -> float:
-    """Return the variance around `middle`, of values drawn in at three standard deviations of their bulk."""
-    reach = 3 * 1.4826 * float(np.median(np.abs(values - middle)))
-    bounded = np.clip(values - middle, -reach, reach) if reach > 0 else values - middle
-    return float((bounded**2).sum() / max(len(values) - 1, 1))
 
 
 def _inverse_trigamma(value: float) -> float:

@@ -24,8 +24,9 @@ class Comparison:
     """One benchmark of a check.
 
     `change` is head/base − 1 and `ci_low` to `ci_high` its 95 % interval, None where the values allow none. `p_value`
-    is two-sided, against "no change"; `q_value` after control of the false-discovery rate over all benchmarks of the
-    call. `verdict` is `regressed`, `improved`, `no_regression` or `inconclusive`.
+    is two-sided, against "no change"; `q_value` is one-sided, in the direction that the values point to and beyond the
+    minimum effect, after control of the false-discovery rate over all benchmarks of the call. `verdict` is `regressed`,
+    `improved`, `no_regression` or `inconclusive`.
     """
 
     benchmark: str

@@ -54,8 +54,8 @@ class Summary:
     """One benchmark on its working scale.
 
     `effect` is the mean of head less that of base: of logarithms where all values are positive (`is_log`), else of
-    values over the size of base's middle. `paired` is None where fewer than two blocks have both sides; `unpaired` and
-    `effect` are None where a side has fewer than two values. `floor` is the least standard deviation of a value.
+    values over the size of base's middle. `paired` is None unless every value has its block on both sides; `unpaired`
+    and `effect` are None where a side has fewer than two values. `floor` is the least standard deviation of a value.
     """
 
     is_log: bool
@@ -77,7 +77,7 @@ def summary_of(values: BenchmarkValues) -> Summary:
     effect = float(heads.values.mean() - bases.values.mean())
     unpaired = _unpaired(bases, heads)
     rows = _blocks(values)
-    if len(rows) < 2:
+    if len(rows) < max(len(base), len(head)):
         return Summary(is_log, effect, unpaired=unpaired, floor=floor)
     differences = _drawn_in(np.array([head[h] - base[b] for b, h in rows]))
     paired = Estimate(differences.variance, differences.freedom, 1 / len(rows))
@@ -123,7 +123,7 @@ def _unpaired(base: _Drawn, head: _Drawn) -> Estimate:
         return Estimate(pooled, freedom, factor)
     shares = [(side.variance / len(side.values), side.freedom) for side in (base, head)]
     error = sum(share for share, _ in shares)
-    return Estimate(error / factor, error**2 / sum(share**2 / d for share, d in shares), factor)
+    return Estimate(error / factor, 1 / sum((share / error) ** 2 / d for share, d in shares), factor)
 
 
 def _blocks(values: BenchmarkValues) -> Sequence[tuple[int, int]]:

@@ -126,15 +126,16 @@ def _as_normal(squared_t: Array, freedom: Array) -> Array:
     return result
 
 
-def strongest(segments: Segments, boundaries: Sequence[int]) -> list[int]:
-    """Return the boundaries that are certain beside one another."""
+def strongest(segments: Segments, boundaries: Sequence[int], least: float | None = None) -> list[int]:
+    """Return the boundaries that have `least` standard errors (default: are certain) beside one another."""
+    least = CERTAIN if least is None else least
     edges = segments.edges(boundaries)
     if len(edges) == 2:
         return []
     worth = [np.inf, *segments.evidence(np.array(edges)).tolist(), np.inf]
     while len(edges) > 2:
         weakest = min(range(len(worth)), key=worth.__getitem__)
-        if worth[weakest] >= CERTAIN:
+        if worth[weakest] >= least:
             break
         del edges[weakest], worth[weakest]
         first, last = max(weakest - 1, 1), min(weakest, len(edges) - 2)

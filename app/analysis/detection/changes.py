@@ -40,9 +40,10 @@ def examine(values: Array, x: NDArray[np.int64] | None = None, *, minimum_effect
     signal = signal_of(values)
     if signal.is_constant:
         return Examination(noise=0.0, relative=signal.is_log)
+    # A share up is less on the logarithms' scale than the same share down.
     least = math.log1p(minimum_effect) if signal.is_log else minimum_effect
     found = _find(signal, np.arange(len(values)) if x is None else x, least)
-    return Report(signal, values, found).examination()
+    return Report(signal, values, found, minimum_effect).examination()
 
 
 def _find(signal: Signal, x: NDArray[np.int64], least: float) -> Found:

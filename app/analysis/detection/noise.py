@@ -41,8 +41,8 @@ class NoiseProfile:
     """The noise of a series of n points.
 
     `sd` is that of single runs; `inflation`, shape (n + 1,), the variance of a mean of k runs relative to white noise
-    of that sd; `lengths` the scales to look at. `weights`, shape (n,), and their running sums `weight_sums`, shape
-    (n + 1,), say how much a run counts: less where the series is noisier.
+    of that sd; `lengths` the scales to look at. `weight_sums`, shape (n + 1,), are running sums of how much each run
+    counts: less where the series is noisier.
     """
 
     sd: float
@@ -83,6 +83,13 @@ def profile_of(y: Array, floor: float, weight_sums: Array) -> NoiseProfile:
     return NoiseProfile(math.sqrt(white), _at_all_lengths(n, measured, rising), lengths_up_to(n), weight_sums)
 
 
+def white_noise(y: Array, floor: float, weight_sums: Array) -> NoiseProfile:
+    """Return the noise of weighted `y`, shape (n,), as if it had neither correlation nor drift."""
+    n = len(y)
+    variance = max(robust_sd(y[1:] - y[:-1]) ** 2 / 2, floor**2)
+    return NoiseProfile(math.sqrt(variance), np.ones(n + 1), lengths_up_to(n), weight_sums)
+
+
 def local_weights(y: Array) -> Array | None:
     """Return weights of the runs, 1/variance about 1, shape (n,), where the noise itself changes; else None.
 
@@ -95,7 +102,7 @@ def local_weights(y: Array) -> Array | None:
     steps = np.abs(y[1:] - y[:-1])
     middle = len(steps) // 2
     typical = MAD_TO_SD * float(np.partition(steps, middle)[middle])
-    if typical <= 0:
+    if typical < 1e-100:  # its square would be 0
         return None
     squares = np.minimum(steps, _LOCAL_CUT * typical) ** 2
     sums = np.concatenate(([0.0], np.cumsum(squares)))

@@ -84,10 +84,15 @@ class Bounded:
     ignored: NDArray[np.bool_]
 
     def spikes(self) -> list[tuple[int, int]]:
-        """Return runs of at least two neighbouring values that were ignored, half-open: no accident of one run."""
+        """Return runs of at least two neighbouring values that were ignored, half-open, that both came and went."""
+        n = len(self.y)
         edges = np.diff(np.concatenate(([0], self.ignored.astype(np.int8), [0])))
         starts, ends = (edges == 1).nonzero()[0].tolist(), (edges == -1).nonzero()[0].tolist()
-        return [(start, end) for start, end in zip(starts, ends, strict=True) if end - start >= 2]
+        return [
+            (start, end)
+            for start, end in zip(starts, ends, strict=True)
+            if end - start >= 2 and start > 0 and end < n
+        ]
 
 
 def without_outliers(y: Array, floor: float) -> Bounded:

@@ -24,11 +24,15 @@ AROUND = 10
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """One series with what was found in it; `values` has shape (n,), in the series' unit."""
+    """One series with what was found in it.
+
+    `values` has shape (n,), in the series' unit. Changes of a share smaller than `minimum_effect` are none.
+    """
 
     signal: Signal
     values: Array
     found: Found
+    minimum_effect: float = 0.0
 
     def examination(self) -> Examination:
         """Return the change points and episodes."""
@@ -38,10 +42,14 @@ class Report:
         for i, shape in enumerate(shapes):
             start = shapes[i - 1].end if i else 0
             end = shapes[i + 1].start if i + 1 < len(shapes) else segments.n
-            points.append(self._change_point(start, shape, end))
+            point = self._change_point(start, shape, end)
+            if self._is_large_enough(point):
+                points.append(point)
         episodes = [*(self._spike(*span) for span in self.found.spikes), *changes_of_noise(self.found)]
         episodes.sort(key=lambda episode: episode.start)
-        return Examination(tuple(points), tuple(episodes), segments.noise.sd, self.signal.is_log)
+        return Examination(
+            tuple(points), tuple(episodes), segments.noise.sd * self.signal.unit, self.signal.is_log
+        )
 
     def _change_point(self, start: int, shape: Shape, end: int) -> ChangePoint:
         segments, n = self.found.segments, self.found.segments.n
@@ -63,6 +71,11 @@ class Report:
             kind="ramp" if shape.is_ramp else "step",
             standing="confirmed" if seen and z >= CONFIRMED else "suspected",
         )
+
+    def _is_large_enough(self, point: ChangePoint) -> bool:
+        if point.change is None:
+            return abs(point.after - point.before) >= self.minimum_effect * self.signal.unit
+        return abs(point.change) >= self.minimum_effect
 
     def _level(self, start: int, end: int) -> float:
         return float(np.median(self.values[start:end]))

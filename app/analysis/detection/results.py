@@ -18,7 +18,7 @@ class ChangePoint:
     shows; a step's `start` and `end` are its `index`. `before` and `after` are the typical values of both regimes.
     `change` is after/before − 1, and `ci_low` to `ci_high` its 95 % interval; they are None in a series with values
     that are not positive. `p_value` is corrected for having chosen the place. `standing` is `suspected` while few
-    points have been seen of the new regime.
+    points have been seen of the new regime, or the evidence is little.
     """
 
     index: int

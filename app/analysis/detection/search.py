@@ -16,7 +16,7 @@ from app.analysis.detection.boundaries import (
     strongest,
     without_spikes,
 )
-from app.analysis.detection.noise import local_weights, profile_of
+from app.analysis.detection.noise import local_weights, profile_of, white_noise
 from app.analysis.detection.outliers import without_outliers
 from app.analysis.detection.partition import best_partition
 from app.analysis.detection.scan import Scan
@@ -24,6 +24,9 @@ from app.analysis.detection.signal import Array
 
 ROUNDS = 3
 """Times that noise and changes are told apart anew; most series need two."""
+
+GLARING = 14.0
+"""Standard errors, by white noise, from which on a boundary is taken out of the noise before anything is known."""
 
 TYPICAL_LENGTH = 20
 """Points of a segment whose noise the partition reckons with."""
@@ -41,6 +44,17 @@ class Found:
     boundaries: list[int]
     spikes: list[tuple[int, int]]
     is_restless: bool
+
+
+def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the half-open spans in order, with those that overlap as one."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
 
 
 def levels_of(y: Array, boundaries: Sequence[int]) -> Array:
@@ -73,7 +87,8 @@ def search(y: Array, raw: Array, floor: float, least: float, distance: float | N
     roots, weight_sums = np.sqrt(weights), running_sums(weights)
     sums, squares = running_sums(bounded * weights), running_sums(bounded * bounded * weights)
     scan = Scan(sums, weight_sums)
-    boundaries: list[int] = []
+    white = white_noise(bounded * roots, floor, weight_sums)
+    boundaries = _glaring(Segments(bounded, weights, white, sums, squares, least), scan)
     for _ in range(ROUNDS):
         rest = bounded - levels_of(bounded, boundaries) if boundaries else bounded
         segments = Segments(
@@ -84,7 +99,17 @@ def search(y: Array, raw: Array, floor: float, least: float, distance: float | N
             break
         boundaries = found
     lasting, reverted = without_spikes(segments, boundaries)
-    return Found(segments, lasting, sorted({*treated.spikes(), *reverted}), own is not None)
+    return Found(segments, lasting, _merged([*treated.spikes(), *reverted]), own is not None)
+
+
+def _glaring(segments: Segments, scan: Scan) -> list[int]:
+    """Return the boundaries that no correlation or drift explains: were many left in, they would pass for noise."""
+    places = scan.candidates(segments.noise)
+    if not len(places):
+        return []
+    noise = segments.noise
+    best = best_partition(segments.sums, noise.weight_sums, places, noise.sd**2)
+    return strongest(segments, best, GLARING)
 
 
 def boundaries_of(segments: Segments, scan: Scan, raw: Array, distance: float | None) -> list[int]:

@@ -22,6 +22,9 @@ EVIDENCE = 45.0
 freedom, so that 45 comes up in fewer than one of ten million series."""
 
 
+LEAST_LEFT = 1e-6
+"""Share of the noise that a perfect pattern is taken to leave."""
+
 LEAST_SHARE = 0.2
 """A pattern that explains less than this share of the evidence, beside all other noise, is not looked into."""
 
@@ -41,7 +44,7 @@ def without_seasons(y: Array, x: NDArray[np.int64]) -> Array:
         pattern, explained = _pattern(bounded, x % period, period)
         # What a pattern leaves is noise; it is only looked at where the pattern may be one.
         if explained > LEAST_SHARE * EVIDENCE * noise**2:
-            found = explained / max(robust_sd(rest - pattern), 1e-300) ** 2
+            found = explained / max(robust_sd(rest - pattern), LEAST_LEFT * noise) ** 2
             if found > evidence:
                 best, evidence = y - pattern, found
     return best

@@ -25,12 +25,14 @@ class Signal:
     """A series on its working scale.
 
     `y` has shape (n,) and its median is 0; `is_log` says that differences are log ratios. `floor` is the least
-    standard deviation that its values can have, from the smallest step between two of them.
+    standard deviation that its values can have, from the smallest step between two of them. A difference of 1 is
+    `unit` in the unit of the values; of logarithms it is 1.
     """
 
     y: Array
     is_log: bool
     floor: float
+    unit: float = 1.0
 
     @property
     def is_constant(self) -> bool:
@@ -41,9 +43,10 @@ class Signal:
 def signal_of(values: Array) -> Signal:
     """Return finite `values` of shape (n,), n ≥ 1, on their working scale."""
     is_log = bool((values > 0).all())
-    y = np.log(values) if is_log else values / (float(np.abs(values).max()) or 1.0)
+    unit = 1.0 if is_log else float(np.abs(values).max()) or 1.0
+    y = np.log(values) if is_log else values / unit
     y = y - float(np.median(y))
-    return Signal(y, is_log, _floor(y))
+    return Signal(y, is_log, _floor(y), unit)
 
 
 def _floor(y: Array) -> float:

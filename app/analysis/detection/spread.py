@@ -33,7 +33,7 @@ def changes_of_noise(found: Found) -> list[Episode]:
     roots = np.sqrt(np.abs(rest))
     weight_sums = np.arange(n + 1.0)
     sums = running_sums(roots)
-    noise = profile_of(roots - float(roots.mean()), found.segments.noise.sd * 1e-3, weight_sums)
+    noise = profile_of(roots - float(roots.mean()), 1e-3 * math.sqrt(found.segments.noise.sd), weight_sums)
     segments = Segments(roots, np.ones(n), noise, sums, running_sums(roots * roots))
     places = boundaries_of(segments, Scan(sums, weight_sums), roots, None)
     edges = segments.edges(places)
