@@ -129,16 +129,16 @@ def _ours() -> Comparer:
     from app.analysis.comparison import compare
 
     def verdicts(check: Check) -> list[str]:
-        return [found.verdict.value for found in compare(_benchmarks(check))]
+        return [found.verdict.value for found in compare(benchmarks_of(check))]
 
     def intervals(check: Check) -> Array:
-        found = compare(_benchmarks(check))
+        found = compare(benchmarks_of(check))
         return np.log1p([[one.ci_low, one.ci_high] for one in found])
 
     return Comparer("ours", "Ratchet", verdicts, intervals)
 
 
-def _benchmarks(check: Check) -> list[BenchmarkValues]:
+def benchmarks_of(check: Check) -> list[BenchmarkValues]:
     """Return a check as `ratchet compare` reads it: no history, blocks by name."""
     names = [str(block) for block in range(check.blocks)]
     return [
