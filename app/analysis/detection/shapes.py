@@ -54,7 +54,7 @@ def shapes_of(segments: Segments, boundaries: Sequence[int]) -> list[Shape]:
     fit = _RampFit(segments)
     for first, last in _staircases(segments, boundaries):
         group = boundaries[first : last + 1]
-        low = boundaries[first - 1] if first else 0
+        low = found[-1].end if found else 0
         high = boundaries[last + 1] if last + 1 < len(boundaries) else segments.n
         ramp = fit.better_than(group, low, high)
         found.extend([ramp] if ramp else [Shape(at, at) for at in group])

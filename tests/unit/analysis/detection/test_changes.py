@@ -59,6 +59,17 @@ def test_a_ramp_is_one_change_and_says_where_it_slides():
     assert point.change == pytest.approx(np.expm1(0.15), abs=0.01)
 
 
+def test_slides_one_after_the_other_do_not_overlap():
+    rng = np.random.default_rng(4)
+    for _ in range(150):
+        n = int(rng.integers(40, 160))
+        turns = np.sort(rng.integers(5, n - 5, 4))
+        level = np.interp(np.arange(n), turns, rng.normal(0, 0.2, 4))
+        points = examine(np.exp(level + rng.normal(0, 0.004, n))).change_points
+        edges = [edge for point in points for edge in (point.start, point.end)]
+        assert edges == sorted(edges)
+
+
 def test_a_spike_that_reverts_is_an_episode_and_no_change():
     values = noisy(200)
     values[100:103] *= 1.3
