@@ -178,8 +178,13 @@ class LocalStack:
         return _base_env() | {"RATCHET_REDIS_URL": redis_url}
 
     def _wait_until_ready(self, database: Database) -> None:
+        # A client makes a TLS context, which costs more than a request: there is one for all looks.
+        with httpx.Client(timeout=2) as client:
+            self._look_until_ready(client, database)
+
+    def _look_until_ready(self, client: httpx.Client, database: Database) -> None:
         deadline = time.monotonic() + READY_WITHIN_S
-        while not self._answers() or not self._has_worker(database):
+        while not self._answers(client) or not self._has_worker(database):
             fallen = next((child for child in self._children if not child.alive()), None)
             if fallen is not None and fallen.status == DEVICE_IN_USE:
                 self._await_device(fallen)
@@ -206,9 +211,9 @@ class LocalStack:
             code="device_in_use",
         )
 
-    def _answers(self) -> bool:
+    def _answers(self, client: httpx.Client) -> bool:
         try:
-            return httpx.get(f"{self.url}/readyz", timeout=2).status_code == 200
+            return client.get(f"{self.url}/readyz").status_code == 200
         except httpx.HTTPError:
             return False
 
