@@ -15,6 +15,7 @@ from app.services.query_changes import project_changes, series_changes, wanted_m
 router = APIRouter(prefix="/api/v1", tags=["changes"])
 
 State = ChangeState | Literal["all"]
+Before = Annotated[int | None, Query(ge=1, lt=2**63)]
 States = Annotated[tuple[State, ...], Query(max_length=10)]
 
 
@@ -41,9 +42,11 @@ def get_project_changes(
 
 
 @router.get("/wanted")
-def get_wanted(session: SessionDep, reader: Reader, project: Name, limit: Limit = 1000) -> dict[str, Any]:
+def get_wanted(
+    session: SessionDep, reader: Reader, project: Name, before: Before = None, limit: Limit = 1000
+) -> dict[str, Any]:
     """Return what to measure and post, so that suspected changes are confirmed or withdrawn."""
-    return wanted_measurements(session, reader, project, limit=limit)
+    return wanted_measurements(session, reader, project, before=before, limit=limit)
 
 
 def _states(wanted: tuple[State, ...]) -> list[ChangeState]:

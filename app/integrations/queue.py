@@ -12,6 +12,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from app.domain.errors import NotFoundError
+
 if TYPE_CHECKING:
     from celery import Celery
 
@@ -138,11 +140,16 @@ class CeleryQueue:
         self.celery = celery
 
     def send(self, topic: str, payload: dict[str, Any]) -> None:
-        """Send one message; a hint that others wait before is as good as sent. Raises what the broker raises."""
+        """Send one message; a hint that others wait before is as good as sent.
+
+        Raises NotFoundError for an unknown topic, else what the broker raises.
+        """
         if topic == "job.hint":
             self._hint(payload["job_id"], hint_queue(payload["device_class"]))
-        else:
+        elif topic in _TASK_OF_TOPIC:
             self._publish(_TASK_OF_TOPIC[topic], payload, queue=QUEUE)
+        else:
+            raise NotFoundError(f"this release has no task for the topic {topic!r}")
 
     def nudge(self) -> None:
         """Ask for the outbox to be read now. Raises what the broker raises; then the next tick does it."""

@@ -58,5 +58,7 @@ class Watch:
         part.pause_s, part.trouble = 0.0, ""
 
     def _tell(self, text: str) -> None:
-        with suppress(OSError):  # where nobody listens any more, or the disk of the log is full
+        with suppress(
+            OSError, ValueError
+        ):  # nobody listens any more, the disk of the log is full, or it is closed
             self._say(text)

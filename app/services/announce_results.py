@@ -12,6 +12,9 @@ from app.store.repositories import history, outbox
 
 TOPIC = "series.examine"
 
+_BATCH = 10_000
+"""Results of a release without histories that get their branch in one go."""
+
 
 def announce_results(session: Session, project_id: int) -> None:
     """Have the project's series examined that have new results; a burst of posts leaves one message."""
@@ -19,12 +22,21 @@ def announce_results(session: Session, project_id: int) -> None:
 
 
 def unexamined_series(session: Session, project_id: int, *, limit: int) -> Sequence[int]:
-    """Return series of the project that have results nobody examined yet."""
+    """Return series of the project that have results nobody examined yet, in any order."""
     return history.due(session, project_id, limit)
 
 
+def take_project(session: Session, project_id: int) -> bool:
+    """Take the project for an examination until the transaction ends; False where another process has it."""
+    return history.try_lock_project(session, project_id)
+
+
 def find_unexamined(session: Session, settings: ServiceSettings) -> int:
-    """Announce again what waits longer than a hint takes; return for how many projects."""
+    """Announce again what waits longer than a hint takes; return for how many projects.
+
+    What a release without histories stored, as one does between the migration and its restart, is found here, too.
+    """
+    history.give_branches(session, _BATCH)
     age = timedelta(seconds=settings.hint_age_s)
     waiting = history.projects_due(session, older_than=age)
     for project_id in waiting:

@@ -1,11 +1,13 @@
 """The end of a history, as it is examined: its rows, the borders between commits, and what was found there.
 
 A change begins with a commit, never between two results of one: results of one commit are points side by side, so that
-more measurements of it weigh more, and what begins within them is moved to the nearer border of a commit.
+more measurements of it weigh more, and what begins within them is moved to the nearer border of a commit. Of several
+that come to begin with one commit only what they amount to is a change.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -92,10 +94,11 @@ def find_changes(window: Window, *, exact: bool, minimum_effect: float, toleranc
         starts, values = _one_a_commit(window)
         found = examine_exact(values, tolerance)
         if found is not None:
-            return list(_located(window, _at_rows(found, [*starts, window.end]), exact=True))
+            at_rows = _at_rows(found, [*starts, window.end])
+            return list(_located(window, at_rows, exact=True, minimum_effect=0.0))
     tail = np.array([point.value for point in window.points])
     found = examine_tail(tail, window.begin, minimum_effect=minimum_effect)
-    return list(_located(window, found, exact=False))
+    return list(_located(window, found, exact=False, minimum_effect=minimum_effect))
 
 
 def _one_a_commit(window: Window) -> tuple[list[int], list[float]]:
@@ -128,14 +131,46 @@ def _moved(point: ChangePoint, rows: Sequence[int]) -> ChangePoint:
     return replace(point, index=rows[point.index], start=rows[point.start], end=rows[point.end])
 
 
-def _located(window: Window, found: Examination, *, exact: bool) -> Iterator[Found]:
-    for point in found.change_points:
-        index = window.border(point.index)
-        if index is not None:
-            yield _change(window, point, index, exact=exact)
+def _located(window: Window, found: Examination, *, exact: bool, minimum_effect: float) -> Iterator[Found]:
+    at = [(window.border(point.index), point) for point in found.change_points]
+    for index, group in itertools.groupby(at, key=lambda pair: pair[0]):
+        points = [point for _, point in group]
+        if index is not None and (len(points) == 1 or _is_change(points, found.noise, minimum_effect)):
+            yield _change(window, functools.reduce(_together, points), index, exact=exact)
     for episode in found.episodes:
         if window.begin < episode.start < window.end:
             yield _episode(window, episode)
+
+
+def _together(first: ChangePoint, second: ChangePoint) -> ChangePoint:
+    """Return two changes in a row as one, from the level before the first to the one after the second.
+
+    Its interval is the product of theirs: too wide rather than too narrow, as the level between them is in both.
+    """
+    is_ratio = first.change is not None and second.change is not None and first.before * second.after > 0
+    return replace(
+        second,
+        start=min(first.start, second.start),
+        before=first.before,
+        change=second.after / first.before - 1 if is_ratio else None,
+        ci_low=_compounded(first.ci_low, second.ci_low),
+        ci_high=_compounded(first.ci_high, second.ci_high),
+        p_value=max(first.p_value, second.p_value),
+        kind="ramp" if "ramp" in (first.kind, second.kind) else "step",
+        standing=second.standing if first.standing == "confirmed" else first.standing,
+    )
+
+
+def _compounded(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else (1 + first) * (1 + second) - 1
+
+
+def _is_change(points: Sequence[ChangePoint], noise: float | None, minimum_effect: float) -> bool:
+    """Tell whether changes that begin with one commit amount to one, and do not take each other back."""
+    net = functools.reduce(_together, points)
+    if net.change is None or net.ci_low is None or net.ci_high is None:
+        return abs(net.after - net.before) > (noise or 0.0)
+    return abs(net.change) >= minimum_effect and not net.ci_low <= 0.0 <= net.ci_high
 
 
 def _change(window: Window, point: ChangePoint, index: int, *, exact: bool) -> Found:

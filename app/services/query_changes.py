@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.domain.changes import STANDING, ChangeState
-from app.domain.jobs import TERMINAL
 from app.domain.results import Better
 from app.services.access import Principal
 from app.services.series_document import series_document, visible_series
@@ -83,22 +82,24 @@ def project_changes(
 
 
 def wanted_measurements(
-    session: Session, principal: Principal | None, project: str, *, limit: int
+    session: Session, principal: Principal | None, project: str, *, before: int | None, limit: int
 ) -> dict[str, Any]:
     """Return `{project, wanted, more}`: what to measure and post so that suspicions are settled.
 
-    For every suspicion that our own agents do not measure just now: its commit, and the one before it. Raises
-    NotFoundError for an unknown project.
+    For every suspicion that our own agents do not measure just now: its commit, and the one before it.
+
+    Args:
+        session: the session.
+        principal: who reads.
+        project: its name.
+        before: only suspicions with smaller ids: with the last one's, the list goes on.
+        limit: the newest so many suspicions.
+
+    Raises NotFoundError for an unknown project.
     """
     its_project = visible_project(session, principal, project)
-    found = changes.find(session, project_id=its_project.id, states=[ChangeState.SUSPECTED], limit=limit + 1)
-    jobs = _jobs(session, found)
-    wanted = [
-        entry
-        for context in found[:limit]
-        if not _is_being_measured(jobs.get(context.change.request_id or 0))
-        for entry in _wanted(context)
-    ]
+    found = changes.wanted(session, its_project.id, before=before, limit=limit + 1)
+    wanted = [entry for context in found[:limit] for entry in _wanted(context)]
     return {"project": its_project.name, "wanted": wanted, "more": len(found) > limit}
 
 
@@ -127,10 +128,6 @@ def _wanted(context: ChangeContext) -> Iterator[dict[str, Any]]:
 def _size(change: ChangePoint, unit: str) -> str:
     levels = f"from {change.before:.6g} to {change.after:.6g} {unit}".removesuffix(" 1")
     return levels if change.change is None else f"by {change.change:+.2%}, {levels}"
-
-
-def _is_being_measured(job: Job | None) -> bool:
-    return job is not None and job.state not in TERMINAL
 
 
 def _documents(session: Session, found: Sequence[ChangeContext]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
@@ -31,6 +31,9 @@ OUTBOX_LATE_S = 60.0
 
 SWEEP_LATE = 6
 """Sweep intervals after which a lease that has run out says that nobody sweeps."""
+
+EXAMINED_LATE_S = 300.0
+"""Age at which a result without a place in its history says that something keeps it from being examined [s]."""
 
 LOW_DISK_SHARE = 0.10
 LOW_DISK_B = 2 * 2**30
@@ -99,6 +102,7 @@ def read_health(session: Session, engine: Engine, settings: ServiceSettings, bro
             _broker(broker),
             _outbox(session),
             _sweeper(session, settings),
+            _examinations(session),
             _workers(session, settings),
             *_unserved(queues),
             _disk(settings.data_dir),
@@ -151,6 +155,15 @@ def _sweeper(session: Session, settings: ServiceSettings) -> Part:
         return Part("Sweeper", Level.GOOD, "no lease is past its end")
     says = f"{count(overdue, 'lease')} ran out and still held, the oldest for {duration(oldest_s)}"
     return Part("Sweeper", Level.WARNING, says, "Are `ratchet tasks` and `ratchet beat` running?")
+
+
+def _examinations(session: Session) -> Part:
+    results, series, oldest_s = health.unexamined(session, older_than=timedelta(seconds=EXAMINED_LATE_S))
+    if not results:
+        return Part("Examinations", Level.GOOD, "every result is looked at for changes soon after it comes")
+    says = f"{count(results, 'result')} of {series} series not looked at, the oldest for {duration(oldest_s)}"
+    advice = "After an upgrade that passes; else the log of `ratchet tasks` says which series fails, and why."
+    return Part("Examinations", Level.WARNING, says, advice)
 
 
 def _workers(session: Session, settings: ServiceSettings) -> Part:

@@ -6,16 +6,24 @@ whatever Redis forgets is found here again in the database.
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
 from typing import Any, Protocol
 
 from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
+from app.domain.errors import NotFoundError
 from app.store.repositories import checks, jobs, outbox
+
+log = logging.getLogger(__name__)
 
 BATCH = 20
 """Messages that one transaction sends; so many rows are locked while a broker dawdles."""
+
+_UNKNOWN_AGAIN = timedelta(minutes=5)
+"""When a message is tried again whose topic this release does not know: another release may have put it there."""
+
 _KEEP_SENT = timedelta(days=7)
 
 
@@ -23,22 +31,26 @@ class Queue(Protocol):
     """Where messages go: Celery, or a list in tests."""
 
     def send(self, topic: str, payload: dict[str, Any]) -> None:
-        """Send one message. Raises on failure, and then the message stays in the outbox."""
+        """Send one message. Raises on failure, and then the message stays; NotFoundError if nobody knows its topic."""
 
 
 def relay_outbox(session: Session, queue: Queue) -> int:
-    """Send a batch of what is due and return how many went out; what fails is tried again later."""
+    """Send a batch of what is due and return how many are done with for now; what fails is tried again later."""
     messages = outbox.claim_unsent(session, BATCH)
-    sent = 0
+    done = 0
     for message in messages:
         try:
             queue.send(message.topic, message.payload)
+        except NotFoundError as error:
+            log.error("message %s cannot be sent: %s", message.key, error)
+            outbox.mark_failed(session, message, str(error), again=_UNKNOWN_AGAIN)
         except Exception as error:  # whatever the broker raises: the message stays, and the reason with it
             outbox.mark_failed(session, message, repr(error))
             break  # the broker is away: the rest would only wait for it with their rows locked
-        outbox.mark_sent(session, message)
-        sent += 1
-    return sent
+        else:
+            outbox.mark_sent(session, message)
+        done += 1
+    return done
 
 
 def find_lost_hints(session: Session, settings: ServiceSettings) -> int:

@@ -2,8 +2,8 @@
 
 A suspicion is the same change as long as its place moves by a few points; it is updated in place until it is
 confirmed, withdrawn, or understood as an episode. A confirmed change keeps its numbers. What turns out otherwise (a
-ramp that began like a step, an exact metric's spike, a commit that turned up in between) is a row of its own that
-corrects it.
+ramp that began like a step, an exact metric's spike, a commit that turned up in between or was measured anew) is a row
+of its own that corrects it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from functools import cached_property
 from sqlalchemy.orm import Session
 
 from app.domain.changes import MEASURED_NO_CHANGE, STANDING, ChangeKind, ChangeState
+from app.services.confirm_once import OTHERWISE, confirm_once, correct, is_rise
 from app.services.history_window import Found
-from app.store.repositories import clock
+from app.store.repositories import changes, clock
 from app.store.tables import ChangePoint, Series
 
 SAME = 5
@@ -79,16 +80,19 @@ class _Tracking:
     def keep_confirmed(self, rows: Iterable[ChangePoint]) -> None:
         """Take what is confirmed already out of what was found, or correct it."""
         matches: dict[int, tuple[Found, list[ChangePoint]]] = {}
+        unmatched = []
         for row in rows:
             match = self._match(row)
             if match is None:
-                self._correct_spike(row)
+                unmatched.append(row)
                 continue
             matches.setdefault(id(match), (match, []))[1].append(row)
         for match, its_rows in matches.values():
             self._left.remove(match)
             if self._is_other(match, its_rows):
                 self._correct(match, its_rows)
+        for row in unmatched:
+            self._correct_unmatched(row)
 
     def _is_other(self, match: Found, rows: list[ChangePoint]) -> bool:
         """Tell whether the rows are to be replaced: by the ramp that they are part of, or by another commit."""
@@ -97,21 +101,24 @@ class _Tracking:
         is_new_ramp = match.kind == ChangeKind.RAMP and all(row.kind != ChangeKind.RAMP for row in rows)
         return is_new_ramp or (self._late and all(row.commit_id != match.commit_id for row in rows))
 
-    def _correct_spike(self, row: ChangePoint) -> None:
-        spike = next(
-            (f for f in self._left if f.kind == ChangeKind.SPIKE and f.commit_id == row.commit_id), None
+    def _correct_unmatched(self, row: ChangePoint) -> None:
+        """Correct a row whose commit turned out to have a spike, or a change the other way."""
+        found = next(
+            (
+                f
+                for f in self._left
+                if f.commit_id == row.commit_id
+                and (f.kind == ChangeKind.SPIKE or f.state == ChangeState.CONFIRMED)
+            ),
+            None,
         )
-        if spike is not None:
-            self._left.remove(spike)
-            self._correct(spike, [row])
+        if found is not None:
+            self._left.remove(found)
+            self._correct(found, [row])
 
     def _correct(self, found: Found, rows: list[ChangePoint]) -> None:
         for row in rows:
-            row.state, row.closed_at = ChangeState.CORRECTED, self._now
-            row.reason = f"it is a {found.kind}, told by a row of its own"
-            if found.kind == rows[0].kind:
-                row.reason = "it begins with another commit, told by a row of its own"
-        self._session.flush()
+            correct(self._session, row, _why_corrected(row, found))
         self._add(found, corrects=rows[0])
 
     def update_suspected(self, rows: Iterable[ChangePoint]) -> None:
@@ -122,13 +129,16 @@ class _Tracking:
                 self._withdraw(row)
                 continue
             self._left.remove(match)
+            commits = row.previous_commit_id, row.commit_id
             for name in _NUMBERS if self._is_pinned(row, match) else (*_PLACE, *_NUMBERS):
                 setattr(row, name, getattr(match, name))
-            row.state, row.examined_at = match.state, self._now
+            if (row.previous_commit_id, row.commit_id) != commits:
+                row.request_id = row.reason = None  # what was asked for was about other commits
+            row.examined_at = self._now
             if match.state == ChangeState.CONFIRMED:
-                row.confirmed_at, row.reason = self._now, "confirmed by later points"
+                confirm_once(self._session, row, "confirmed by later points")
             elif match.state == ChangeState.EPISODE:
-                row.closed_at, row.reason = self._now, "it reverted"
+                row.state, row.closed_at, row.reason = match.state, self._now, "it reverted"
             else:
                 self.suspicions.append(row)
 
@@ -152,12 +162,25 @@ class _Tracking:
                 continue
             if not is_episode and (found.previous_commit_id, found.commit_id) in self._refuted:
                 continue
+            if not is_episode and self._is_told(found):
+                continue
             row = self._add(found)
             if row.state == ChangeState.SUSPECTED:
                 self.suspicions.append(row)
 
+    def _is_told(self, found: Found) -> bool:
+        """Tell whether its commit has this change already, in a row that may be too old to be held against it."""
+        told = self._confirmed_at(found)
+        return told is not None and is_rise(told) == found.is_rise
+
+    def _confirmed_at(self, found: Found) -> ChangePoint | None:
+        return changes.confirmed_at(self._session, self._series.id, self._branch, found.commit_id)
+
     def _add(self, found: Found, *, corrects: ChangePoint | None = None) -> ChangePoint:
         is_confirmed, is_episode = (found.state == s for s in (ChangeState.CONFIRMED, ChangeState.EPISODE))
+        if is_confirmed and (told := self._confirmed_at(found)) is not None:
+            correct(self._session, told, _why_corrected(told, found))
+            corrects = corrects or told
         row = ChangePoint(
             project_id=self._series.project_id,
             series_id=self._series.id,
@@ -175,12 +198,19 @@ class _Tracking:
 
     def _match(self, row: ChangePoint) -> Found | None:
         """Return the change found that this row is about: it overlaps, moves the same way, and is the nearest."""
-        is_rise = (row.after or 0.0) > (row.before or 0.0)
-        near = [f for f in self._left if f.is_rise is is_rise and _overlap(row, f)]
+        near = [f for f in self._left if f.is_rise is is_rise(row) and _overlap(row, f)]
         return min(near, key=lambda f: abs(f.index - row.index), default=None)
 
     def _spike_at(self, row: ChangePoint) -> Found | None:
         return next((f for f in self._left if f.kind == ChangeKind.SPIKE and _overlap(row, f)), None)
+
+
+def _why_corrected(row: ChangePoint, found: Found) -> str:
+    if found.is_rise is not None and found.is_rise != is_rise(row):
+        return OTHERWISE
+    if found.kind != row.kind:
+        return f"it is a {found.kind}, told by a row of its own"
+    return "it begins with another commit, told by a row of its own"
 
 
 def _overlap(row: ChangePoint, found: Found) -> bool:

@@ -6,12 +6,18 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 
 from celery import Celery
 
 from app.integrations import queue
-from app.services.announce_results import find_unexamined, unexamined_series
+from app.services.announce_results import (
+    announce_results,
+    find_unexamined,
+    take_project,
+    unexamined_series,
+)
 from app.services.conclude_check import conclude_check
 from app.services.lease_jobs import sweep_leases
 from app.services.prune_bundles import prune_bundles
@@ -23,6 +29,9 @@ from app.wiring import Service
 log = logging.getLogger(__name__)
 
 _SERIES_AT_ONCE = 1_000
+
+_EXAMINE_S = 5.0
+"""How long one task examines a project's series before it lets others have their turn [s]."""
 
 
 def celery_app(service: Service) -> Celery:
@@ -59,15 +68,18 @@ def _register_events(app: Celery, service: Service) -> None:
 
 
 def examine_project(service: Service, project_id: int) -> None:
-    """Examine the project's series that have new results, each in a transaction of its own, until none is left.
+    """Examine the project's series that have new results, each in a transaction of its own, for a few seconds.
 
-    A series that fails is told and left for the next time: it must not keep the others from being examined.
+    What is left then is announced again, so that other tasks get their turn. One task at a time examines a project:
+    another finds it taken and is done, as the first one asks again for what is new before it ends. A series that fails
+    is told and left for the next time: it must not keep the others from being examined.
     """
     from app.services.examine_series import (
         examine_series,
     )  # numpy comes with it: only who examines pays for that
 
     failed: set[int] = set()
+    until = time.monotonic() + _EXAMINE_S
     while True:
         with service.database.session() as session:
             due = unexamined_series(session, project_id, limit=_SERIES_AT_ONCE + len(failed))
@@ -75,8 +87,14 @@ def examine_project(service: Service, project_id: int) -> None:
         if not left:
             return
         for series_id in left:
+            if time.monotonic() > until:
+                with service.database.session() as session:
+                    announce_results(session, project_id)
+                return
             try:
                 with service.database.session() as session:
+                    if not take_project(session, project_id):
+                        return
                     examine_series(session, service.settings, series_id)
             except Exception:
                 log.exception("series %d could not be examined; it is tried again later", series_id)
@@ -104,12 +122,18 @@ def _register_clockwork(app: Celery, service: Service) -> None:
 
 
 def sweep_suspicions(service: Service) -> None:
-    """Look at every suspicion that waits for something, each in a transaction of its own."""
+    """Look at every suspicion that waits for something, each in a transaction of its own.
+
+    One that fails is told, and keeps no other from it.
+    """
     with service.database.session() as session:
         stale = find_stale_suspicions(session, service.settings)
     for change_id in stale:
-        with service.database.session() as session:
-            sweep_suspicion(session, service.settings, change_id)
+        try:
+            with service.database.session() as session:
+                sweep_suspicion(session, service.settings, change_id)
+        except Exception:
+            log.exception("change %d could not be looked at; it is tried again later", change_id)
 
 
 def _task(app: Celery, name: str) -> Callable[[Callable[..., None]], object]:

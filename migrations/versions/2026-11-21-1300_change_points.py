@@ -2,7 +2,11 @@
 
 A result says of which branch's history it is a point, and its place there, which the examination of its series fills
 in; what was stored before gets its branch here and its place from the first sweep. Results that the previous release
-stores meanwhile have no branch and are not examined.
+stores from then on until it is restarted get their branch from the sweep, too.
+
+All tables that are changed or referred to are locked before anything is done. Only for the first of them is waited, as
+long as none is held; where another is in use, all are let go and it begins again. So the migration is in no deadlock
+with what the previous release does meanwhile.
 
 Revision: 0003
 Follows: 0002
@@ -56,6 +60,28 @@ create trigger change_point_guard before insert or update or delete on change_po
   for each row execute function change_point_guard();
 """
 
+LOCKS = """
+do $$
+declare tries int := 0;
+begin
+  loop
+    begin
+      lock table project in {others} mode;
+      lock table commit, series, request in {others} mode nowait;
+      lock table result in access exclusive mode nowait;
+      exit;
+    exception when lock_not_available then
+      tries := tries + 1;
+      if tries = 300 then
+        raise exception 'project, commit, series, request and result are in use all the time: stop what uses them,'
+          ' and migrate again' using errcode = 'lock_not_available';
+      end if;
+      perform pg_sleep(0.1);
+    end;
+  end loop;
+end $$;
+"""
+
 BRANCHES_OF_WHAT_IS_THERE = """
 update result set branch = coalesce(its_commit.branch, project.branch)
 from series join project on project.id = series.project_id, commit as its_commit
@@ -65,6 +91,7 @@ where series.id = result.series_id and its_commit.id = result.commit_id
 
 
 def upgrade() -> None:
+    op.execute(LOCKS.format(others="share row exclusive"))
     op.add_column("result", sa.Column("branch", sa.Text(), nullable=True))
     op.add_column("result", sa.Column("place", sa.DOUBLE_PRECISION(), nullable=True))
     op.execute(BRANCHES_OF_WHAT_IS_THERE)
@@ -74,6 +101,12 @@ def upgrade() -> None:
         "result",
         ["series_id"],
         postgresql_where=sa.text("branch is not null and place is null"),
+    )
+    op.create_index(
+        "ix_result_without_branch",
+        "result",
+        ["id"],
+        postgresql_where=sa.text("branch is null and (upload_id is not null or arm = 'base')"),
     )
     op.create_index("ix_commit_parent_sha", "commit", ["project_id", "parent_sha"])
     op.create_table(
@@ -146,11 +179,14 @@ def _create_change_point() -> None:
 
 
 def downgrade() -> None:
+    op.execute(LOCKS.format(others="access exclusive"))
+    op.execute("delete from outbox where topic = 'series.examine'")  # which the release before does not know
     op.execute("drop trigger change_point_guard on change_point")
     op.execute("drop function change_point_guard()")
     op.drop_table("change_point")
     op.drop_table("history")
     op.drop_index("ix_commit_parent_sha", "commit")
+    op.drop_index("ix_result_without_branch", "result")
     op.drop_index("ix_result_unplaced", "result")
     op.drop_index("ix_result_history", "result")
     op.drop_column("result", "place")

@@ -33,6 +33,8 @@ PIPE_B = 64 * 1024
 GRACE_S = 5.0
 LEFT_OVER_S = 5.0
 """How long output is still read when the keeper is gone and something of the program holds on to the pipe."""
+ASK_AGAIN_S = 1.0
+"""How often a keeper whose end cannot be waited for is looked at, once it was asked to end its program."""
 
 
 class Output:
@@ -166,6 +168,7 @@ class _Watch:
         self._started_at = datetime.now(UTC)
         self._t_start_ns = self._t_end_ns = time.monotonic_ns()
         self._awaits_start = program.announces_start
+        self._keeper_is_gone = False
         self._deadline: float | None = time.monotonic() + program.timeout_s
         """When patience ends; None while the keeper brings about the end."""
 
@@ -181,17 +184,16 @@ class _Watch:
             selector.register(pipe, selectors.EVENT_READ)
             if keeper is not None:
                 selector.register(keeper, selectors.EVENT_READ)
-            has_ended = False
-            while not (has_ended and self._left_s() == 0):
+            while not (self._keeper_is_gone and self._left_s() == 0):
                 ready = [key.fd for key, _ in selector.select(self._left_s())]
                 if keeper in ready:
                     selector.unregister(keeper)
-                    has_ended, self._deadline = True, time.monotonic() + LEFT_OVER_S
-                    self._t_end_ns = time.monotonic_ns()
-                    if cgroup is not None:
-                        cgroup.kill()
-                elif self._left_s() == 0 and not has_ended:
-                    self._time_out(kept)
+                    self._lose_keeper(cgroup)
+                elif self._left_s() == 0 and not self._keeper_is_gone:
+                    if kept.poll() is not None:
+                        self._lose_keeper(cgroup)
+                    else:
+                        self._time_out(kept, again_s=ASK_AGAIN_S if keeper is None else None)
                 if pipe in ready and not self._read(pipe):
                     return
         log.warning("%s outlived its keeper, or something that it started did", self._program.argv[0])
@@ -218,9 +220,17 @@ class _Watch:
         """Return the time until patience ends [s]; None where there is no limit."""
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
-    def _time_out(self, kept: Kept) -> None:
-        self.timed_out, self._deadline = True, None
+    def _time_out(self, kept: Kept, *, again_s: float | None) -> None:
+        self.timed_out = True
+        self._deadline = None if again_s is None else time.monotonic() + again_s
         _ask_to_end(kept)
+
+    def _lose_keeper(self, cgroup: Cgroup | None) -> None:
+        """Wait but a little longer for the output, as nobody ends any more what holds on to it."""
+        self._keeper_is_gone, self._deadline = True, time.monotonic() + LEFT_OVER_S
+        self._t_end_ns = time.monotonic_ns()
+        if cgroup is not None:
+            cgroup.kill()
 
 
 @contextmanager

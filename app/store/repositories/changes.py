@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Select, func, or_, select
+from sqlalchemy import ColumnElement, Select, exists, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from app.domain.changes import ChangeState
-from app.domain.jobs import TERMINAL
+from app.domain.jobs import TERMINAL, JobState
 from app.store.tables import BenchmarkCase, ChangePoint, Commit, Job, Project, RequestJob, Result, Series
 
 _TERMINAL_JOBS = [str(state) for state in TERMINAL]
@@ -40,6 +40,18 @@ def of_history(session: Session, series_id: int, branch: str, *, first_row: int 
     ).all()
 
 
+def confirmed_at(session: Session, series_id: int, branch: str, commit_id: int) -> ChangePoint | None:
+    """Return the history's confirmed change that begins with the commit; there is one at the most."""
+    return session.scalars(
+        select(ChangePoint).where(
+            ChangePoint.series_id == series_id,
+            ChangePoint.branch == branch,
+            ChangePoint.commit_id == commit_id,
+            ChangePoint.state == ChangeState.CONFIRMED,
+        )
+    ).one_or_none()
+
+
 def find(
     session: Session,
     *,
@@ -66,6 +78,24 @@ def find(
         query = query.where(ChangePoint.series_id == series_id)
     if since is not None:
         query = query.where(_moved_since(since))
+    return [ChangeContext(*row) for row in session.execute(query)]
+
+
+def wanted(session: Session, project_id: int, *, before: int | None, limit: int) -> Sequence[ChangeContext]:
+    """Return the project's suspicions that no job of ours is to settle, the newest first, with ids below `before`."""
+    is_measured = exists().where(
+        RequestJob.request_id == ChangePoint.request_id,
+        Job.id == RequestJob.job_id,
+        Job.state.not_in(_TERMINAL_JOBS),
+    )
+    query = (
+        _contexts()
+        .where(ChangePoint.project_id == project_id, ChangePoint.state == ChangeState.SUSPECTED, ~is_measured)
+        .order_by(ChangePoint.id.desc())
+        .limit(limit)
+    )
+    if before is not None:
+        query = query.where(ChangePoint.id < before)
     return [ChangeContext(*row) for row in session.execute(query)]
 
 
@@ -140,16 +170,18 @@ def _suspicions() -> Select[int]:
 
 
 def asked_before(session: Session, change: ChangePoint) -> int | None:
-    """Return the request that was made for an earlier suspicion of the same commits in the same series."""
+    """Return the request of another suspicion in the history whose job measures, or has measured, the same commits."""
     return session.scalars(
         select(ChangePoint.request_id)
+        .join(RequestJob, RequestJob.request_id == ChangePoint.request_id)
+        .join(Job, Job.id == RequestJob.job_id)
         .where(
             ChangePoint.series_id == change.series_id,
             ChangePoint.branch == change.branch,
-            ChangePoint.commit_id == change.commit_id,
-            ChangePoint.previous_commit_id == change.previous_commit_id,
-            ChangePoint.request_id.is_not(None),
             ChangePoint.id != change.id,
+            Job.base_commit_id == change.previous_commit_id,
+            Job.head_commit_id == change.commit_id,
+            Job.state.not_in(_TERMINAL_JOBS) | (Job.state == JobState.SUCCEEDED),
         )
         .order_by(ChangePoint.id.desc())
         .limit(1)

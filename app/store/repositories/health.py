@@ -8,7 +8,8 @@ from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
 from app.domain.jobs import JobState
-from app.store.tables import Attempt, Device, Job, Outbox, Worker
+from app.store.repositories.history import UNPLACED
+from app.store.tables import Attempt, Device, Job, Outbox, Result, Worker
 
 
 def jobs_by_state(session: Session) -> dict[str, int]:
@@ -72,6 +73,16 @@ def overdue_leases(session: Session) -> tuple[int, float]:
     held = Job.state.in_([JobState.LEASED, JobState.RUNNING]), Job.lease_until < func.clock_timestamp()
     count, seconds = session.execute(select(func.count(), late).where(*held)).one()
     return int(count), float(seconds or 0)
+
+
+def unexamined(session: Session, *, older_than: timedelta) -> tuple[int, int, float]:
+    """Return how many older results nobody examined yet, of how many series, and the age of the oldest [s]."""
+    age = func.extract("epoch", func.clock_timestamp() - func.min(Result.created_at))
+    query = select(func.count(), func.count(func.distinct(Result.series_id)), age).where(
+        *UNPLACED, Result.created_at < func.clock_timestamp() - older_than
+    )
+    results, series, seconds = session.execute(query).one()
+    return int(results), int(series), float(seconds or 0)
 
 
 def last_sent_at(session: Session) -> datetime | None:

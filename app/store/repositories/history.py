@@ -17,7 +17,12 @@ from sqlalchemy.orm import Session
 
 from app.store.tables import Commit, History, Result, Series
 
-_UNPLACED = Result.branch.is_not(None), Result.place.is_(None)
+UNPLACED = Result.branch.is_not(None), Result.place.is_(None)
+"""What a result of a history is until its series is examined."""
+
+
+PROJECT_LOCK = 0x52414345
+"""First key of the advisory locks of projects that are being examined ("RACE"); the second is the project."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +50,16 @@ class Point:
 
 
 def due(session: Session, project_id: int, limit: int) -> Sequence[int]:
-    """Return series of the project that have results nobody examined yet."""
-    unplaced = exists().where(Result.series_id == Series.id, *_UNPLACED)
+    """Return series of the project that have results nobody examined yet.
+
+    They come in a random order: whoever has no time for all must not always begin with the same, which may fail.
+    """
+    unplaced = exists().where(Result.series_id == Series.id, *UNPLACED)
     query = (
-        select(Series.id).where(Series.project_id == project_id, unplaced).order_by(Series.id).limit(limit)
+        select(Series.id)
+        .where(Series.project_id == project_id, unplaced)
+        .order_by(func.random())
+        .limit(limit)
     )
     return session.scalars(query).all()
 
@@ -56,10 +67,34 @@ def due(session: Session, project_id: int, limit: int) -> Sequence[int]:
 def projects_due(session: Session, *, older_than: timedelta) -> Sequence[int]:
     """Return projects with results that nobody examined although it is time."""
     waiting = select(Result.series_id).where(
-        *_UNPLACED, Result.created_at < func.clock_timestamp() - older_than
+        *UNPLACED, Result.created_at < func.clock_timestamp() - older_than
     )
     query = select(Series.project_id).where(Series.id.in_(waiting)).distinct().order_by(Series.project_id)
     return session.scalars(query).all()
+
+
+def try_lock_project(session: Session, project_id: int) -> bool:
+    """Lock the project's examination until the transaction ends, without waiting; False where another has it."""
+    query = func.pg_try_advisory_xact_lock(PROJECT_LOCK, project_id % 2**31)
+    return bool(session.scalar(select(query)))
+
+
+def give_branches(session: Session, limit: int) -> int:
+    """Give results that a release without histories stored the branch that they are of; return to how many."""
+    result = session.execute(_BRANCHES, {"limit": limit})
+    return int(getattr(result, "rowcount", 0))
+
+
+_BRANCHES = text(
+    """
+    update result set branch = coalesce(its_commit.branch, project.branch)
+    from series join project on project.id = series.project_id, commit as its_commit
+    where series.id = result.series_id and its_commit.id = result.commit_id
+      and result.id in (
+        select id from result where branch is null and (upload_id is not null or arm = 'base')
+        order by id limit :limit for update skip locked)
+    """
+)
 
 
 def lock(session: Session, series_id: int) -> Series | None:
@@ -81,7 +116,7 @@ def unplaced(session: Session, series_id: int, limit: int) -> Sequence[Unplaced]
         )
         .join(Commit, Commit.id == Result.commit_id)
         .outerjoin(History, (History.series_id == Result.series_id) & (History.branch == Result.branch))
-        .where(Result.series_id == series_id, *_UNPLACED)
+        .where(Result.series_id == series_id, *UNPLACED)
         .order_by(Result.id)
         .limit(limit)
     )

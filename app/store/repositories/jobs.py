@@ -10,8 +10,8 @@ import uuid
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import func, or_, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import exists, func, or_, select, update
+from sqlalchemy.orm import Session, aliased
 
 from app.domain.jobs import HELD, TERMINAL, JobState
 from app.store.repositories import clock
@@ -244,15 +244,24 @@ def of_request(session: Session, request_id: int, *, lock: bool = False) -> Sequ
     return session.scalars(query).all()
 
 
-def newest_of_series(session: Session, series_id: int) -> Job | None:
-    """Return the job whose run made the newest measured result of the series; None where all were posted."""
-    newest = (
-        select(Result.run_id)
-        .where(Result.series_id == series_id, Result.run_id.is_not(None))
-        .order_by(Result.id.desc())
+def newest_of_history(session: Session, series_id: int, branch: str) -> Job | None:
+    """Return the newest job that measured a commit of the history for somebody; None where all was posted.
+
+    Its settings are those of its head. A job whose head is on the branch goes before any whose head is not, such as a
+    pull request's: what it asks for nobody has agreed to yet. Jobs that confirm copy the settings of others.
+    """
+    point = aliased(Result)
+    has_landed = exists().where(
+        point.series_id == series_id, point.branch == branch, point.commit_id == Job.head_commit_id
+    )
+    return session.scalars(
+        select(Job)
+        .join(Run, Run.job_id == Job.id)
+        .join(Result, Result.run_id == Run.id)
+        .where(Result.series_id == series_id, Result.branch == branch, ~Job.policy.has_key("history"))
+        .order_by(has_landed.desc(), Result.id.desc())
         .limit(1)
-    ).scalar_subquery()
-    return session.scalars(select(Job).join(Run, Run.job_id == Job.id).where(Run.id == newest)).one_or_none()
+    ).one_or_none()
 
 
 def bundles_with(session: Session, project_id: int, commit_ids: tuple[int, int]) -> Sequence[str]:

@@ -72,12 +72,12 @@ def mark_sent(session: Session, message: Outbox) -> None:
     )
 
 
-def mark_failed(session: Session, message: Outbox, error: str) -> None:
-    """Record that sending failed; it is due again after `RETRY`."""
+def mark_failed(session: Session, message: Outbox, error: str, *, again: timedelta = RETRY) -> None:
+    """Record that sending failed; it is due again after that time."""
     session.execute(
         update(Outbox)
         .where(Outbox.id == message.id)
-        .values(available_at=func.clock_timestamp() + RETRY, attempts=Outbox.attempts + 1, error=error[:500])
+        .values(available_at=func.clock_timestamp() + again, attempts=Outbox.attempts + 1, error=error[:500])
     )
 
 

@@ -128,6 +128,11 @@ class Result(Table):
         Index(
             "ix_result_unplaced", "series_id", postgresql_where=text("branch is not null and place is null")
         ),
+        Index(
+            "ix_result_without_branch",
+            "id",
+            postgresql_where=text("branch is null and (upload_id is not null or arm = 'base')"),
+        ),
     )
 
     id: Mapped[Id]

@@ -9,11 +9,15 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, text, update
+from sqlalchemy.orm import Session
 
-from app.services.confirm_change import BAND, TRIGGER
-from app.store.tables import ChangePoint, Job, Request, Worker
+from app import tasks
+from app.config import ServiceSettings
+from app.services.confirm_change import BAND, TRIES, TRIGGER
+from app.store.repositories import changes
+from app.store.tables import ChangePoint, Commit, Job, Request, Worker
 from app.tasks import sweep_suspicions
-from tests.factories.histories import deliver, sha
+from tests.factories.histories import PROJECT, deliver, sha
 from tests.integration.history.conftest import Branch
 
 pytestmark = pytest.mark.postgres
@@ -96,19 +100,164 @@ def test_measured_equality_withdraws_the_suspicion_for_good(suspected: Branch):
     assert [(c["id"], c["state"]) for c in of_commit] == [(change["id"], "withdrawn")]
 
 
+def fail(branch: Branch) -> None:
+    """Have the measurement that is asked for fail, and the sweep look at it."""
+    assert branch.agent.claim() is not None
+    branch.agent.finish("infra_failed", retryable=False, reason="disk_full")
+    sweep_suspicions(branch.poster.service)
+
+
+def wait(branch: Branch) -> None:
+    """Let so much time pass that the sweep looks at suspicions that nothing was asked for."""
+    with branch.poster.service.database.session() as session:
+        session.execute(update(ChangePoint).values(examined_at=ChangePoint.examined_at - timedelta(hours=1)))
+    sweep_suspicions(branch.poster.service)
+
+
 def test_failed_measurement_is_no_answer_and_then_somebody_else_may_measure(suspected: Branch):
-    suspected.agent.claim()
-    suspected.agent.finish("infra_failed", retryable=False, reason="disk_full")
-    sweep_suspicions(suspected.poster.service)
+    fail(suspected)
     change = change_of(suspected)
     assert (change["state"], change["reason"]) == (
         "suspected",
         "measured in pairs without an answer: disk_full",
     )
     assert {wanted["commit"] for wanted in suspected.poster.wanted()} == {sha(11), sha(12)}
+
+
+def test_measurement_that_never_came_about_is_asked_for_again_and_settles(suspected: Branch):
+    fail(suspected)
+    wait(suspected)
+    assert suspected.poster.wanted() == []
+    suspected.agent.claim()
+    suspected.measure(LEVEL, SLOWER)
     sweep_suspicions(suspected.poster.service)
-    suspected.check(16, SLOWER)
-    assert len(suspected.jobs()) == 1, "a suspicion asks once"
+    assert change_of(suspected)["reason"] == "measured in pairs: regressed"
+
+
+def test_measurement_that_fails_each_time_is_given_up(suspected: Branch):
+    for _ in range(TRIES):
+        fail(suspected)
+        wait(suspected)
+    assert suspected.agent.claim() is None
+    assert change_of(suspected)["state"] == "suspected"
+    assert {wanted["commit"] for wanted in suspected.poster.wanted()} == {sha(11), sha(12)}
+
+
+def move(branch: Branch, commit: int) -> None:
+    """Have the suspicion be about another commit, and the one before it."""
+    with branch.poster.service.database.session() as session:
+        ids = {row.sha: row.id for row in session.scalars(select(Commit))}
+        session.execute(
+            update(ChangePoint).values(
+                commit_id=ids[sha(commit)], previous_commit_id=ids[sha(commit - 1)], index=commit
+            )
+        )
+
+
+def test_measurement_of_other_commits_settles_no_suspicion_that_has_moved(suspected: Branch):
+    suspected.agent.claim()
+    move(suspected, 11)
+    suspected.measure(LEVEL, LEVEL)
+    sweep_suspicions(suspected.poster.service)
+    change = change_of(suspected)
+    assert (change["state"], change["reason"], change["measurement"]) == ("suspected", None, None)
+    wait(suspected)
+    lease = suspected.agent.claim()
+    assert lease is not None
+    assert (lease.job.base_sha, lease.job.head_sha) == (sha(10), sha(11))
+
+
+def test_request_is_shared_with_a_suspicion_of_the_commits_that_its_job_measures(suspected: Branch):
+    """The first suspicion has moved after it asked: what it asked for is about the commits of the second one."""
+    with suspected.poster.service.database.session() as session:
+        first = session.scalars(select(ChangePoint)).one()
+        second = {
+            column.name: getattr(first, column.name)
+            for column in ChangePoint.__table__.columns
+            if column.name not in ("id", "request_id")
+        }
+        asked = first.request_id
+    move(suspected, 11)
+    with suspected.poster.service.database.session() as session:
+        moved = session.scalars(select(ChangePoint)).one()
+        there = ChangePoint(**second)
+        other = ChangePoint(
+            **second | {"commit_id": moved.commit_id, "previous_commit_id": moved.previous_commit_id}
+        )
+        session.add_all([there, other])
+        session.flush()
+        assert changes.asked_before(session, there) == asked
+        assert changes.asked_before(session, other) is None
+
+
+def test_settings_of_a_head_that_has_landed_go_before_those_of_one_that_has_not(branch: Branch):
+    draw = random.Random(1)
+    branch.check_all([LEVEL * (1 + draw.gauss(0, 0.004)) for _ in range(12)])
+    with branch.poster.service.database.session() as session:
+        (landed, *_, newest) = session.scalars(select(Job).order_by(Job.id)).all()
+        session.execute(text("alter table job disable trigger job_transition"))
+        landed.spec = landed.spec | {"suite": landed.spec["suite"] | {"env": {"LANDED": "1"}}}
+        landed.head_commit_id = newest.base_commit_id
+        session.flush()
+        session.execute(text("alter table job enable trigger job_transition"))
+    for commit in range(12, 16):
+        branch.check(commit, SLOWER)
+        if branch.poster.changes():
+            break
+    lease = branch.agent.claim()
+    assert lease is not None
+    assert lease.job.suite.env == {"LANDED": "1"}
+
+
+def test_suspicion_of_a_commit_that_has_the_same_confirmed_change_is_withdrawn(suspected: Branch):
+    with suspected.poster.service.database.session() as session:
+        row = session.scalars(select(ChangePoint)).one()
+        skipped = ("id", "request_id", "state")
+        values = {
+            c.name: getattr(row, c.name) for c in ChangePoint.__table__.columns if c.name not in skipped
+        }
+        session.add(ChangePoint(**values, state="confirmed"))
+    suspected.agent.claim()
+    suspected.measure(LEVEL, SLOWER)
+    sweep_suspicions(suspected.poster.service)
+    states = {change["id"]: change["state"] for change in suspected.poster.changes("all")}
+    assert states == {1: "withdrawn", 2: "confirmed"}
+
+
+def test_suspicion_that_cannot_be_looked_at_keeps_no_other_from_it(
+    suspected: Branch, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    seen = []
+
+    def broken(session: Session, settings: ServiceSettings, change_id: int) -> None:
+        seen.append(change_id)
+        if change_id == 1:
+            raise RuntimeError("out of order")
+
+    monkeypatch.setattr(tasks, "find_stale_suspicions", lambda *_: [1, 2])
+    monkeypatch.setattr(tasks, "sweep_suspicion", broken)
+    sweep_suspicions(suspected.poster.service)
+    assert seen == [1, 2]
+    assert "change 1 could not be looked at" in caplog.text
+
+
+def test_wanted_goes_on_where_it_was_cut_and_counts_only_what_is_wanted(suspected: Branch):
+    """Of five suspicions the newest is being measured."""
+    with suspected.poster.service.database.session() as session:
+        row = session.scalars(select(ChangePoint)).one()
+        skipped = ("id", "request_id")
+        values = {
+            c.name: getattr(row, c.name) for c in ChangePoint.__table__.columns if c.name not in skipped
+        }
+        session.add_all(ChangePoint(**values) for _ in range(4))
+        session.flush()
+        asked, row.request_id = row.request_id, None
+        session.get_one(ChangePoint, 5).request_id = asked
+    pages, before = [], {}
+    while not pages or pages[-1]["more"]:
+        pages.append(suspected.poster.get("wanted", project=PROJECT, limit=2, **before))
+        before = {"before": pages[-1]["wanted"][-1]["change"]}
+    assert [[entry["change"] for entry in page["wanted"][::2]] for page in pages] == [[4, 3], [2, 1]]
 
 
 def test_without_a_live_agent_a_measurement_is_wanted_until_there_is_one(branch: Branch):

@@ -13,10 +13,11 @@ from sqlalchemy import func, select, text, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from app import tasks
 from app.domain.changes import CHANGE_TRANSITIONS, FIRST_STATES, ChangeState
 from app.services import examine_series as examining
 from app.services.access import Scope
-from app.services.announce_results import find_unexamined
+from app.services.announce_results import find_unexamined, take_project
 from app.store.repositories import history, projects, series
 from app.store.repositories.series import NewResult, SeriesKey
 from app.store.tables import ChangePoint, Outbox, Result
@@ -88,6 +89,46 @@ def test_series_that_cannot_be_examined_keeps_no_other_from_it(
     monkeypatch.undo()
     examine_project(poster.service, 1)
     assert unexamined(poster.service) == 0
+
+
+def test_project_that_is_being_examined_is_left_to_whoever_does_it(poster: Poster):
+    poster.post(1.0, 0)
+    with poster.service.database.session() as session:
+        assert take_project(session, 1)
+        examine_project(poster.service, 1)
+        assert unexamined(poster.service) == 1
+    examine_project(poster.service, 1)
+    assert unexamined(poster.service) == 0
+
+
+def test_examination_that_takes_long_lets_others_have_their_turn_and_is_announced_again(
+    poster: Poster, monkeypatch: pytest.MonkeyPatch
+):
+    results = [posted_result(name) for name in ("a", "b", "c")]
+    assert post_results(poster.client, poster.token, posted_document(*results)).status_code == 201
+    monkeypatch.setattr(tasks, "_EXAMINE_S", -1.0)
+    assert [a["project_id"] for a in deliver(poster.service)] == [1]
+    assert unexamined(poster.service) == 3
+    monkeypatch.undo()
+    assert [a["project_id"] for a in deliver(poster.service)] == [1]
+    assert unexamined(poster.service) == 0
+
+
+def test_results_that_a_release_without_histories_stored_are_found_and_examined(poster: Poster):
+    for i, value in enumerate(stepped(40, at=30, by=0.1)):
+        poster.post(value, i)
+    with poster.service.database.session() as session:
+        session.execute(update(Outbox).values(sent_at=func.clock_timestamp() - timedelta(minutes=1)))
+        session.execute(
+            update(Result).values(branch=None, created_at=Result.created_at - timedelta(minutes=1))
+        )
+    examine_project(poster.service, 1)
+    assert poster.changes() == []
+    with poster.service.database.session() as session:
+        assert find_unexamined(session, poster.service.settings) == 1
+    deliver(poster.service)
+    assert unexamined(poster.service) == 0
+    assert [(c["branch"], c["commit"]) for c in poster.changes()] == [("main", sha(30))]
 
 
 def test_posts_and_examinations_at_the_same_time_end_as_one_after_another(poster: Poster):

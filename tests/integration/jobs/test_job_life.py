@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text, update
 
 from app.domain.errors import StaleLeaseError
+from app.integrations.queue import CeleryQueue, make_celery
 from app.services.conclude_check import conclude_check
 from app.services.lease_jobs import sweep_leases
 from app.services.relay_outbox import find_lost_hints, relay_outbox
@@ -270,6 +271,26 @@ def test_everything_lost_on_the_way_is_found_again_in_the_database(
         find_lost_hints(session, service.settings)
         relay_outbox(session, Broker())
     assert [topic for topic, _ in sent] == ["job.hint"]
+
+
+def test_message_of_a_topic_that_this_release_does_not_know_keeps_no_other_from_leaving(
+    service: Service, agent: FakeAgent, ask: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with service.database.session() as session:
+        session.add(Outbox(topic="of.tomorrow", key="of.tomorrow/1", payload={}))
+    ask()
+    sent: list[str] = []
+    queue = CeleryQueue(make_celery("redis://nowhere"))
+    monkeypatch.setattr(queue, "_publish", lambda task, *_, **__: sent.append(task))
+    monkeypatch.setattr(queue, "_hint", lambda *_: sent.append("hint"))
+    with service.database.session() as session:
+        relay_outbox(session, queue)
+    assert sorted(sent) == ["hint", "ratchet.conclude"]
+    with service.database.session() as session:
+        left = session.query(Outbox).filter(Outbox.sent_at.is_(None)).one()
+        assert (left.topic, left.attempts) == ("of.tomorrow", 1)
+        assert "no task for the topic 'of.tomorrow'" in (left.error or "")
+        assert left.available_at - left.created_at > timedelta(minutes=1)
 
 
 def test_message_that_cannot_be_sent_stays_in_the_outbox_with_the_reason(

@@ -7,16 +7,17 @@ from datetime import timedelta
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import text
+from sqlalchemy import text, update
 
 from app.integrations.broker import RedisBroker
 from app.services import read_health
 from app.services.access import Scope, issue_token
 from app.store.repositories import projects
-from app.store.tables import Job, Outbox
+from app.store.tables import Job, Outbox, Result
 from app.wiring import Service
 from tests.factories import results, stored
 from tests.factories.browser import Page, browser
+from tests.factories.posted_results import post_results, posted_document, posted_result
 
 pytestmark = pytest.mark.postgres
 
@@ -174,6 +175,19 @@ def test_leases_that_ran_out_say_that_nobody_sweeps(reader: TestClient, service:
         "Sweeper attention 1 lease ran out and still held, the oldest for 5 min"
         in shown(reader, "/health").text
     )
+
+
+@pytest.mark.usefixtures("redis_answers")
+def test_results_that_nobody_examines_are_told_with_the_age_of_the_oldest(
+    reader: TestClient, service: Service, admin_token: str
+) -> None:
+    document = posted_document(posted_result("a"), posted_result("b"))
+    assert post_results(reader, admin_token, document).status_code == 201
+    assert "Examinations ok" in shown(reader, "/health").text
+    with service.database.session() as session:
+        session.execute(update(Result).values(created_at=Result.created_at - timedelta(minutes=20)))
+    words = "Examinations attention 2 results of 2 series not looked at, the oldest for 20 min"
+    assert words in shown(reader, "/health").text
 
 
 @pytest.mark.usefixtures("redis_answers")

@@ -89,9 +89,12 @@ def test_another_reason_is_said_as_well() -> None:
     ]
 
 
-def test_listener_that_is_gone_does_not_end_the_watching() -> None:
+@pytest.mark.parametrize(
+    "error", [BrokenPipeError(), ValueError("I/O operation on closed file")], ids=["pipe", "closed"]
+)
+def test_listener_that_is_gone_does_not_end_the_watching(error: Exception) -> None:
     def say(_: str) -> None:
-        raise BrokenPipeError
+        raise error
 
     part = Part(NO_SPACE)
     watch = Watch({"api": part.revive}, say)

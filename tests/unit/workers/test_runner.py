@@ -3,6 +3,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -133,6 +134,38 @@ def test_a_program_that_kills_its_keeper_does_not_hold_the_agent_where_there_are
     os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
     assert ended.reason.startswith("killed")
     assert not ended.timed_out
+
+
+LEAVES_WHEN_ASKED = """
+import os, signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getppid(), signal.SIGKILL))
+left = subprocess.Popen(["sleep", "600"], start_new_session=True)
+open(sys.argv[1], "w").write(str(left.pid))
+time.sleep(600)
+"""
+"""Leaves a process behind that holds its output open, and kills its keeper when its time is up."""
+
+
+@pytest.mark.parametrize(("script", "timed_out"), [(LEAVES, False), (LEAVES_WHEN_ASKED, True)])
+def test_a_dead_keeper_is_not_waited_for_where_the_kernel_does_not_tell_its_end(
+    tmp_path, tenure, monkeypatch, script, timed_out
+):
+    monkeypatch.setattr(runner, "LEFT_OVER_S", 0.1)
+    monkeypatch.setattr(runner, "_life_of", lambda _: nullcontext(None))
+    pid, released = tmp_path / "pid", []
+
+    def release():
+        released.append(int(pid.read_text()))
+        os.kill(released[0], signal.SIGKILL)
+
+    rescue = threading.Timer(20.0, release)
+    rescue.start()
+    with Cgroups(tmp_path, home=tmp_path / "no groups here") as cgroups:
+        ended = Runner(tenure, cgroups).run(a_program(tmp_path, script, pid, timeout_s=2.0))
+    rescue.cancel()
+    assert not released, "it waited for what the program left behind"
+    os.kill(int(pid.read_text()), signal.SIGKILL)
+    assert (ended.exit_code, ended.timed_out) == (128 + signal.SIGKILL, timed_out)
 
 
 @pytest.mark.parametrize("end", [End.FENCED, End.STOPPED])
