@@ -13,9 +13,8 @@ import math
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from app.analysis.arrays import Array
 
 _TERMS = 200
 _ASYMPTOTIC = 8.0

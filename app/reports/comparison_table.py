@@ -9,13 +9,12 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 
 from app.analysis.comparison.results import Comparison
 from app.domain.results import Better
 from app.domain.verdicts import Verdict
 from app.reports import quantities
-from app.reports.grid import LEAST_WIDTH, Column, Paint, column, fitted, joined
+from app.reports.grid import LEAST_WIDTH, Column, Paint, column, fitted, joined, wrapped
 from app.reports.numerals import probability
 from app.reports.scale import EffectScale, effect_scale
 from app.reports.text import plain
@@ -61,7 +60,7 @@ def render_comparisons(
     lines += [paint(joined(table, row), *_TONES.get(one.verdict, ())) for row, one in enumerate(shown)]
     if hidden := len(ranked) - len(shown):
         verb = "shows" if hidden == 1 else "show"
-        lines += _wrapped(f"and {hidden} more {verb} no regression, with smaller changes", room)
+        lines += wrapped(f"and {hidden} more {verb} no regression, with smaller changes", room)
     return "\n".join([*lines, "", *_summary(compared, rule, seconds, room)]) + "\n"
 
 
@@ -155,8 +154,4 @@ def _summary(
         f"tolerance {quantities.threshold(rule.tolerance)}"
     )
     what = f"{count(len(compared), 'benchmark')} compared in {quantities.duration(seconds)}: {told}"
-    return [*_wrapped(what, room), *_wrapped(f"({limits})", room)]
-
-
-def _wrapped(text: str, room: int | None) -> list[str]:
-    return [text] if room is None else wrap(text, room, subsequent_indent="  ")
+    return [*wrapped(what, room), *wrapped(f"({limits})", room)]

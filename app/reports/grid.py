@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from textwrap import wrap
 
 from app.reports.text import columns, fit, pad
 
@@ -86,3 +87,8 @@ def _padded(cell: str, one: Column) -> str:
 def _columns(cell: str) -> int:
     """Return `columns` of a cell, at once where every character takes one."""
     return len(cell) if cell.isascii() else columns(cell)
+
+
+def wrapped(text: str, room: int | None) -> list[str]:
+    """Return the text in lines of at most `room` columns, later ones indented; one line without a limit."""
+    return [text] if room is None else wrap(text, room, subsequent_indent="  ")

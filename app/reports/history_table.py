@@ -7,11 +7,10 @@ a change is good: a series does not know which direction is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from textwrap import wrap
 
 from app.analysis.detection.results import ChangePoint, Episode
 from app.reports import quantities
-from app.reports.grid import GAP, LEAST_WIDTH, Column, Paint, column, fitted, joined
+from app.reports.grid import GAP, LEAST_WIDTH, Column, Paint, column, fitted, joined, wrapped
 from app.reports.history_documents import ExaminedSeries
 from app.reports.numerals import levels, probability
 from app.reports.sparkline import MARK, median, sparkline
@@ -50,7 +49,7 @@ def render_histories(
     lines = _table(shown, room, paint) if shown else []
     if hidden := len(examined) - len(shown):
         told = f"and {count(hidden, 'series', 'series')} without a change (--json lists them)"
-        lines += [paint(line, "faint") for line in _wrapped(told, room)]
+        lines += [paint(line, "faint") for line in wrapped(told, room)]
     return "\n".join([*lines, "", *_summary(examined, seconds, room)]) + "\n"
 
 
@@ -166,12 +165,8 @@ def _summary(examined: Sequence[ExaminedSeries], seconds: float, room: int | Non
     n_suspected = sum(change.standing == "suspected" for change in found)
     told = f"{count(len(examined), 'series', 'series')} examined in {quantities.duration(seconds)}: "
     if not found:
-        return _wrapped(f"{told}no changes", room)
+        return wrapped(f"{told}no changes", room)
     suspected = f", {n_suspected} suspected" if n_suspected else ""
-    return _wrapped(
+    return wrapped(
         f"{told}{count(len(found), 'change')} in {count(n_changed, 'series', 'series')}{suspected}", room
     )
-
-
-def _wrapped(text: str, room: int | None) -> list[str]:
-    return [text] if room is None else wrap(text, room, subsequent_indent="  ")

@@ -12,11 +12,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from app.analysis.arrays import Array
 from app.analysis.student import digamma, trigamma
-
-Array = NDArray[np.float64]
 
 FEWEST_CASES = 10
 """With fewer cases a common law cannot be told from chance."""

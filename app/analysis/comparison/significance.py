@@ -17,11 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from app.analysis.arrays import Array
 from app.analysis.comparison.moderation import moderated
 from app.analysis.comparison.summaries import Estimate, Summary
 from app.analysis.student import quantile, upper_tail
-
-Array = NDArray[np.float64]
 
 PAIRED_SHARE = 0.5
 """Weight of the paired test beside the unpaired one: neither is known to be the better."""

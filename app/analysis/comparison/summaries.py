@@ -10,17 +10,14 @@ costs in variance and degrees of freedom.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from app.analysis.arrays import MAD_TO_SD, ROUNDING_SD, Array
 from app.analysis.comparison.results import BenchmarkValues
-
-Array = NDArray[np.float64]
 
 DRAW_IN = 3.0
 """Robust standard deviations beyond which a value is drawn in."""
@@ -30,11 +27,6 @@ ENOUGH_TO_DRAW_IN = 10
 
 ALIKE = 9.0
 """Largest ratio of two variances that are taken as one: few values of one law differ by more only now and then."""
-
-ROUNDING_SD = 1 / math.sqrt(12)
-"""Standard deviation of rounding to whole steps, in steps."""
-
-_MAD_TO_SD = 1.4826
 
 
 @dataclass(frozen=True)
@@ -104,7 +96,7 @@ def _drawn_in(values: Array) -> _Drawn:
     n = len(values)
     if n >= ENOUGH_TO_DRAW_IN:
         middle = float(np.median(values))
-        reach = DRAW_IN * _MAD_TO_SD * float(np.median(np.abs(values - middle)))
+        reach = DRAW_IN * MAD_TO_SD * float(np.median(np.abs(values - middle)))
         far = int((np.abs(values - middle) > reach).sum())
         if reach > 0 and far and n - far >= 2:
             values = np.clip(values, middle - reach, middle + reach)

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from app.analysis.arrays import Array, running_sums
 from app.analysis.detection.noise import NoiseProfile
-from app.analysis.detection.signal import Array
 
 CERTAIN = 4.3
 """Standard errors from which on a boundary stays."""
@@ -45,14 +45,6 @@ BOUND = 3.0
 
 LEAST_CORRELATED, MOST_CORRELATED = 0.2, 0.8
 """Correlation of neighbouring runs below which placing a boundary takes none, and above which it is taken as this."""
-
-
-def running_sums(values: Array) -> Array:
-    """Return 0 and the sums of the first 1, 2, …, n values, shape (n + 1,)."""
-    sums = np.empty(len(values) + 1)
-    sums[0] = 0.0
-    values.cumsum(out=sums[1:])
-    return sums
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,11 +15,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from app.analysis.arrays import Array
 from app.analysis.detection.report import Report
 from app.analysis.detection.results import Examination
 from app.analysis.detection.search import ROUNDS, Found, levels_of, search
 from app.analysis.detection.seasons import without_seasons
-from app.analysis.detection.signal import Array, Signal, signal_of
+from app.analysis.detection.signal import Signal, signal_of
 from app.analysis.detection.states import find_states, on_lower_state
 
 FEWEST = 4

@@ -14,10 +14,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from app.analysis.arrays import Array
 from app.analysis.detection.boundaries import SHORTEST
 from app.analysis.detection.changes import examine
 from app.analysis.detection.results import ChangePoint, Episode, Examination
-from app.analysis.detection.signal import Array
 
 TAIL = 200
 """Points that are looked at, at the least, of a series that has them."""
@@ -74,9 +74,7 @@ def examine_tail(tail: Array, begin: int = 0, *, minimum_effect: float = 0.0) ->
     points = [
         _with_standing(tail, point)
         for point in found.change_points
-        if point.index >= first
-        and not any(_is_part(point, spike) for spike in spikes)
-        and (point.change is None or abs(point.change) >= minimum_effect)
+        if point.index >= first and not any(_is_part(point, spike) for spike in spikes)
     ]
     others = [
         episode

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.analysis.detection.outliers import MAD_TO_SD, robust_sd
-from app.analysis.detection.signal import Array
+from app.analysis.arrays import MAD_TO_SD, Array, running_sums
+from app.analysis.detection.outliers import robust_sd
 
 GROWTH = 1.5
 """Ratio of one length to the next."""
@@ -105,7 +105,7 @@ def local_weights(y: Array) -> Array | None:
     if typical < 1e-100:  # its square would be 0
         return None
     squares = np.minimum(steps, _LOCAL_CUT * typical) ** 2
-    sums = np.concatenate(([0.0], np.cumsum(squares)))
+    sums = running_sums(squares)
     at = np.arange(n)
     low, high = np.maximum(at - _LOCAL // 2, 0), np.minimum(at + _LOCAL // 2, n - 1)
     around = np.maximum((sums[high] - sums[low]) / (high - low), 1e-3 * typical**2)
@@ -130,7 +130,7 @@ _LOCAL_EVIDENCE = 2.5
 
 def _contrasts(y: Array, lengths: NDArray[np.intp]) -> tuple[Array, Array]:
     """Return per length k the variance of a run that differing means of k runs imply, and independent windows."""
-    sums = np.concatenate(([0.0], y.cumsum()))
+    sums = running_sums(y)
     variances, windows = np.empty(len(lengths)), np.empty(len(lengths))
     for i, k in enumerate(lengths):
         contrast = sums[2 * k :] - 2 * sums[k:-k] + sums[: -2 * k]

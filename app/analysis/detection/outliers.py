@@ -18,7 +18,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from app.analysis.detection.signal import Array
+from app.analysis.arrays import Array
 
 WINDOW = 9
 """Points of the running median: what lasts for four points or fewer is no regime."""
@@ -31,9 +31,6 @@ DRAW_IN = 3.0
 
 IGNORE = 8.0
 """Standard deviations beyond which a value does not count at all."""
-
-MAD_TO_SD = 1.4826
-"""Median absolute deviation to standard deviation, of a normal law."""
 
 _BULK = 0.4
 """Share of the sizes that is taken for noise whatever the others are: up to six of ten may hold a change."""

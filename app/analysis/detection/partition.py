@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from app.analysis.detection.signal import Array
+from app.analysis.arrays import Array
 
 PENALTY = 12.0
 """Squared standard errors that a change must save: permissive, as each is examined afterwards."""

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.analysis.arrays import Array
 from app.analysis.detection.boundaries import SHORTEST
 from app.analysis.detection.p_values import Z_95, chosen_p_value
 from app.analysis.detection.results import ChangePoint, Episode, Examination
 from app.analysis.detection.search import Found
 from app.analysis.detection.shapes import Shape, shapes_of
-from app.analysis.detection.signal import Array, Signal
+from app.analysis.detection.signal import Signal
 from app.analysis.detection.spread import changes_of_noise
 
 CONFIRMED = 5.5

@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from app.analysis.arrays import Array
 from app.analysis.detection.noise import NoiseProfile, lengths_up_to
-from app.analysis.detection.signal import Array
 
 PERMISSIVE = 2.8
 """Standard errors above which a place is worth a second look."""

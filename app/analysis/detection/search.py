@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.analysis.arrays import Array, running_sums
 from app.analysis.detection.boundaries import (
     Segments,
     placed,
     replaced,
-    running_sums,
     strongest,
     without_spikes,
 )
@@ -20,7 +20,6 @@ from app.analysis.detection.noise import local_weights, profile_of, white_noise
 from app.analysis.detection.outliers import without_outliers
 from app.analysis.detection.partition import best_partition
 from app.analysis.detection.scan import Scan
-from app.analysis.detection.signal import Array
 
 ROUNDS = 3
 """Times that noise and changes are told apart anew; most series need two."""
@@ -36,14 +35,14 @@ TYPICAL_LENGTH = 20
 class Found:
     """The changes of one series, with the values and the yardstick that they were found by.
 
-    `boundaries` are first points of new regimes, `spikes` half-open stretches that reverted; `is_restless` says that
+    `boundaries` are first points of new regimes, `spikes` half-open stretches that reverted; `noise_varies` says that
     the noise itself changes along the series.
     """
 
     segments: Segments
     boundaries: list[int]
     spikes: list[tuple[int, int]]
-    is_restless: bool
+    noise_varies: bool
 
 
 def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

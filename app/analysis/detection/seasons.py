@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from app.analysis.arrays import Array, running_sums
 from app.analysis.detection.outliers import robust_sd
-from app.analysis.detection.signal import Array
 
 PERIODS = (5, 6, 7)
 """Positions after which a pattern comes again: the days of a working week to those of a week."""
@@ -61,7 +61,7 @@ def _pattern(rest: Array, phase: NDArray[np.int64], period: int) -> tuple[Array,
 def _moving_mean(y: Array, width: int) -> Array:
     """Return the mean of the `width` points around each; at the ends of those outermost."""
     n, half = len(y), width // 2
-    sums = np.concatenate(([0.0], y.cumsum()))
+    sums = running_sums(y)
     inner = (sums[width:] - sums[:-width]) / width
     out = np.empty(n)
     out[half : half + len(inner)] = inner

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from app.analysis.arrays import running_sums
 from app.analysis.detection.boundaries import Segments
 
 NEAR = 100
@@ -77,8 +78,8 @@ class _RampFit:
 
     def __init__(self, segments: Segments) -> None:
         y = segments.y
-        self._sums = np.concatenate(([0.0], np.cumsum(y)))
-        self._moments = np.concatenate(([0.0], np.cumsum(y * np.arange(len(y)))))
+        self._sums = running_sums(y)
+        self._moments = running_sums(y * np.arange(len(y)))
         self._noise = segments.noise
 
     def better_than(self, steps: Sequence[int], low: int, high: int) -> Shape | None:

@@ -6,16 +6,11 @@ value that has none is divided by its typical size and keeps its unit's differen
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-
-ROUNDING_SD = 1 / math.sqrt(12)
-"""Standard deviation of rounding to whole steps, in steps (uniform distribution)."""
+from app.analysis.arrays import ROUNDING_SD, Array
 
 _TINY = 1e-12
 

@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 
-from app.analysis.detection.boundaries import Segments, running_sums
+from app.analysis.arrays import running_sums
+from app.analysis.detection.boundaries import Segments
 from app.analysis.detection.noise import profile_of
 from app.analysis.detection.outliers import robust_sd
 from app.analysis.detection.results import Episode
@@ -26,7 +27,7 @@ LEAST_RATIO = 1.5
 
 def changes_of_noise(found: Found) -> list[Episode]:
     """Return where the noise changed, each from there on; nothing if it is the same all along."""
-    if not found.is_restless:
+    if not found.noise_varies:
         return []
     y, n = found.segments.y, found.segments.n
     rest = y - levels_of(y, found.boundaries)

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from app.analysis.detection.outliers import MAD_TO_SD, robust_sd
-from app.analysis.detection.signal import Array
+from app.analysis.arrays import MAD_TO_SD, Array
+from app.analysis.detection.outliers import robust_sd
 
 MIN_POINTS = 40
 """Fewer points cannot tell two states from steps."""

@@ -8,11 +8,22 @@ from types import ModuleType
 
 import pytest
 
-from app.analysis import budget, comparison, detection, effect, evidence, exact, judge, sequential, validity
+from app.analysis import (
+    arrays,
+    budget,
+    comparison,
+    detection,
+    effect,
+    evidence,
+    exact,
+    judge,
+    sequential,
+    validity,
+)
 from app.domain import verdicts
 
 PAGE = (Path(__file__).parents[3] / "docs" / "statistics.md").read_text(encoding="utf-8")
-JUDGE = (budget, effect, evidence, exact, judge, sequential, validity, verdicts)
+JUDGE = (arrays, budget, effect, evidence, exact, judge, sequential, validity, verdicts)
 OTHERS = [
     importlib.import_module(found.name)
     for package in (comparison, detection)

@@ -1,0 +1,24 @@
+"""What all of the analysis over arrays shares: the array's type, running sums, two constants of statistics."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+ROUNDING_SD = 1 / math.sqrt(12)
+"""Standard deviation of rounding to whole steps, in steps (uniform distribution)."""
+
+MAD_TO_SD = 1.4826
+"""Median absolute deviation to standard deviation, of a normal law."""
+
+
+def running_sums(values: Array) -> Array:
+    """Return 0 and the sums of the first 1, 2, …, n values, shape (n + 1,)."""
+    sums = np.empty(len(values) + 1)
+    sums[0] = 0.0
+    values.cumsum(out=sums[1:])
+    return sums
