@@ -38,11 +38,7 @@ def read_comparison(data: bytes, name: str) -> dict[str, SideValues]:
     Raises:
         DataError: the file is not readable as such, or has bad rows: the message lists them by line.
     """
-    file = CsvFile(data, name, COLUMNS)
-    try:
-        return _read_columns(file)
-    except BadChunkError:
-        raise file.refusal(_bad_rows(file)) from None
+    return CsvFile(data, name, COLUMNS).read(_read_columns, _bad_rows)
 
 
 def _read_columns(file: CsvFile) -> dict[str, SideValues]:

@@ -15,10 +15,10 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from app.domain.errors import DataError
 from app.formats.problems import shown
@@ -37,6 +37,8 @@ MAX_LISTED = 50
 _OTHER_SEPARATORS = re.compile(r"[;\t|]")
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
+
+Content = TypeVar("Content")
 
 Columns = tuple[Sequence[str], ...]
 """Fields of the wanted columns, all of one length."""
@@ -63,6 +65,19 @@ class CsvFile:
         self._data, self._name, self._wanted = data, name, tuple(wanted)
         self._header = self._read_header()
         self._places = [self._header.index(column) for column in self._wanted]
+
+    def read(
+        self, columns: Callable[[CsvFile], Content], bad_rows: Callable[[CsvFile], Iterator[tuple[int, str]]]
+    ) -> Content:
+        """Return what `columns` makes of the file's chunks.
+
+        Raises:
+            DataError: a chunk has a bad row; the message lists what `bad_rows` says, by line.
+        """
+        try:
+            return columns(self)
+        except BadChunkError:
+            raise self.refusal(bad_rows(self)) from None
 
     def chunks(self) -> Iterator[Columns]:
         """Yield the wanted columns of some thousand rows at a time.
