@@ -32,7 +32,8 @@ help: ## what can be made
 
 setup: .venv/.ready ## the virtual environment with everything
 
-# The mark is made last, and an environment that is half made or of another Python is made anew.
+# The mark is made last, and an environment that is half made or of another Python is made anew. Everything is compiled
+# once, here: where PYTHONDONTWRITEBYTECODE is set, each process would otherwise compile all that it imports (2 s a start).
 .venv/.ready: pyproject.toml constraints.txt
 	@{ $(BIN)/python -c '$(FITS)' && { $(BIN)/uv --version || $(BIN)/python -m pip --version; }; } >/dev/null 2>&1 || { \
 		"$(PYTHON)" -c '$(FITS)' 2>/dev/null || { echo "make: needs Python 3.11, 3.12 or 3.13 with venv and pip" \
@@ -41,7 +42,8 @@ setup: .venv/.ready ## the virtual environment with everything
 	@$(BIN)/uv --version >/dev/null 2>&1 || $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		--constraint constraints.txt uv || { echo "make: no packages could be installed: is the package index" \
 		"reachable? PIP_INDEX_URL and PIP_FIND_LINKS name others" >&2; exit 1; }
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.[dev]'
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --constraint constraints.txt --editable '.[dev]'
+	@$(BIN)/python -m compileall -q -j 2 app workers migrations
 	@touch $@
 
 demo: setup ## three pull requests checked by the real path (DEMO= keeps the service up to look around)
