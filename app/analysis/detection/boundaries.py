@@ -14,7 +14,7 @@ assessing differential expression, SAGMB 3 (2004), for variances that borrow fro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,10 @@ class Segments:
     sums: Array
     squares: Array
     least: float = 0.0
+
+    def by(self, noise: NoiseProfile) -> Segments:
+        """Return the same values with another yardstick."""
+        return replace(self, noise=noise)
 
     @property
     def n(self) -> int:
@@ -118,22 +122,22 @@ def _as_normal(squared_t: Array, freedom: Array) -> Array:
     return result
 
 
-def strongest(segments: Segments, boundaries: Sequence[int], least: float | None = None) -> list[int]:
-    """Return the boundaries that have `least` standard errors (default: are certain) beside one another."""
-    least = CERTAIN if least is None else least
-    edges = segments.edges(boundaries)
-    if len(edges) == 2:
-        return []
-    worth = [np.inf, *segments.evidence(np.array(edges)).tolist(), np.inf]
+def strongest(segments: Segments, boundaries: Sequence[int], least: float = CERTAIN) -> list[int]:
+    """Return the boundaries that have `least` standard errors beside one another.
+
+    In each turn those leave that are too weak and no stronger than their neighbours: far apart they do not touch one
+    another, so that all of a turn may leave at once.
+    """
+    edges = np.array(segments.edges(boundaries))
     while len(edges) > 2:
-        weakest = min(range(len(worth)), key=worth.__getitem__)
-        if worth[weakest] >= least:
+        worth = np.concatenate(([np.inf], segments.evidence(edges), [np.inf]))
+        inner = worth[1:-1]
+        leaves = (inner < least) & (inner <= worth[:-2]) & (inner < worth[2:])
+        if not leaves.any():
             break
-        del edges[weakest], worth[weakest]
-        first, last = max(weakest - 1, 1), min(weakest, len(edges) - 2)
-        if first <= last:
-            worth[first : last + 1] = segments.evidence(np.array(edges[first - 1 : last + 2])).tolist()
-    return edges[1:-1]
+        edges = edges[np.concatenate(([True], ~leaves, [True]))]
+    result: list[int] = edges[1:-1].tolist()
+    return result
 
 
 def replaced(segments: Segments, boundaries: Sequence[int]) -> list[int]:

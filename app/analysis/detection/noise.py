@@ -127,15 +127,22 @@ _LOCAL_CUT = 4.0
 _LOCAL_EVIDENCE = 2.5
 """How many times more than by chance the noise must vary to be taken as varying."""
 
+_PER_LENGTH = 5
+"""Windows that begin within the length of one."""
+
 
 def _contrasts(y: Array, lengths: NDArray[np.intp]) -> tuple[Array, Array]:
-    """Return per length k the variance of a run that differing means of k runs imply, and independent windows."""
-    sums = running_sums(y)
+    """Return per length k the variance of a run that differing means of k runs imply, and independent windows.
+
+    Neighbouring windows of a length tell nearly the same, so that of long ones only some are looked at.
+    """
+    n, sums = len(y), running_sums(y)
     variances, windows = np.empty(len(lengths)), np.empty(len(lengths))
     for i, k in enumerate(lengths):
-        contrast = sums[2 * k :] - 2 * sums[k:-k] + sums[: -2 * k]
+        every = max(1, int(k) // _PER_LENGTH)
+        contrast = sums[2 * k :: every] - 2 * sums[k:-k:every] + sums[: -2 * k : every]
         variances[i] = robust_sd(contrast) ** 2 / (2 * k)
-        windows[i] = len(contrast) / k
+        windows[i] = (n + 1 - 2 * k) / k
     return variances, windows
 
 

@@ -30,20 +30,36 @@ def best_partition(sums: Array, weight_sums: Array, places: NDArray[np.intp], va
     ends = np.concatenate(([0], places, [len(sums) - 1]))
     value, weight = sums[ends], weight_sums[ends]
     gain = np.zeros(len(ends))  # the squared error saved so far, less penalties
-    origin = np.zeros(len(ends), dtype=np.intp)
+    origin = [0]
     penalty = PENALTY * variance
-    for end in range(1, len(ends)):
-        inside = value[end] - value[:end]
-        total = gain[:end] + inside * inside / (weight[end] - weight[:end])
-        best = int(total.argmax())
-        gain[end], origin[end] = total[best] - penalty, best
+    for first in range(1, len(ends), _ROWS):
+        for end, saved in enumerate(_saved(value, weight, first, min(first + _ROWS, len(ends))), start=first):
+            total = gain[:end] + saved[:end]
+            best = int(total.argmax())
+            gain[end] = total[best] - penalty
+            origin.append(best)
     return _walk_back(ends, origin)
 
 
-def _walk_back(ends: NDArray[np.intp], origin: NDArray[np.intp]) -> list[int]:
+_ROWS = 256
+"""Segments' ends looked at in one go, which bounds memory."""
+
+
+def _saved(value: Array, weight: Array, first: int, last: int) -> Array:
+    """Return what the segments that end at `first` to `last` − 1 save, by their beginnings from 0 to last − 2.
+
+    Beginnings that do not lie before the end say nothing.
+    """
+    inside = value[first:last, None] - value[None, : last - 1]
+    width = weight[first:last, None] - weight[None, : last - 1]
+    saved: Array = inside * inside / np.where(width > 0, width, 1.0)
+    return saved
+
+
+def _walk_back(ends: NDArray[np.intp], origin: list[int]) -> list[int]:
     found = []
-    end = int(origin[-1])
+    end = origin[-1]
     while end > 0:
         found.append(int(ends[end]))
-        end = int(origin[end])
+        end = origin[end]
     return found[::-1]

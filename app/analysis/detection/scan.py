@@ -28,44 +28,51 @@ class Scan:
 
     def __init__(self, sums: Array, weight_sums: Array) -> None:
         """Take running sums of the weighted values and of the weights, both of shape (n + 1,), n ≥ 2."""
-        n = len(sums) - 1
-        self._n = n
-        lengths = lengths_up_to(max(1, n // 2))
-        self._inside = [(k, _inside(sums, weight_sums, k)) for k in lengths.tolist()]
-        self._at = np.unique(np.concatenate((np.arange(1, n)[:AT_ENDS], np.arange(1, n)[-AT_ENDS:])))
-        lengths = lengths_up_to(min(AT_ENDS, n - 1))[:, None]
-        self._low, self._high = np.maximum(self._at - lengths, 0), np.minimum(self._at + lengths, n)
-        self._before = weight_sums[self._at] - weight_sums[self._low]
-        self._after = weight_sums[self._high] - weight_sums[self._at]
-        means = (sums[self._high] - sums[self._at]) / self._after - (
-            sums[self._at] - sums[self._low]
-        ) / self._before
-        self._contrast = means * means
+        self._n = len(sums) - 1
+        self._inside = _Whole(sums, weight_sums)
+        self._ends = _AtEnds(sums, weight_sums)
 
     def candidates(self, noise: NoiseProfile) -> NDArray[np.intp]:
         """Return ascending places (first point after) of possible changes by the yardstick `noise`."""
         least = (PERMISSIVE * noise.sd) ** 2
         chosen = np.zeros(self._n + 1, dtype=np.bool_)
-        for k, statistic in self._inside:
-            peaks = _peaks(statistic, least * float(noise.inflation[k]), max(1, k // 3))
-            if peaks is not None:
-                chosen[k + peaks] = True
-        chosen[self._at[self._peaks_at_ends(noise, least)]] = True
+        chosen[self._inside.peaks(noise, least)] = True
+        chosen[self._ends.peaks(noise, least)] = True
         places: NDArray[np.intp] = chosen.nonzero()[0]
         return places
 
-    def _peaks_at_ends(self, noise: NoiseProfile, least: float) -> NDArray[np.bool_]:
-        spread = noise.inflation[self._high - self._at] / self._after
-        spread += noise.inflation[self._at - self._low] / self._before
-        statistic = self._contrast / spread
-        peak = statistic > least
-        peak[:, 1:] &= statistic[:, 1:] >= statistic[:, :-1]
-        peak[:, :-1] &= statistic[:, :-1] >= statistic[:, 1:]
-        result: NDArray[np.bool_] = peak.any(axis=0)
-        return result
+
+class _Whole:
+    """Windows that both fit: places k to n − k of every length k, one length after the other in one array."""
+
+    def __init__(self, sums: Array, weight_sums: Array) -> None:
+        n = len(sums) - 1
+        self._lengths = lengths_up_to(max(1, n // 2))
+        self._counts = n + 1 - 2 * self._lengths
+        self._starts = np.concatenate(([0], self._counts.cumsum()[:-1]))
+        self._contrast = np.concatenate([_contrast(sums, weight_sums, k) for k in self._lengths.tolist()])
+
+    def peaks(self, noise: NoiseProfile, least: float) -> NDArray[np.intp]:
+        """Return where the contrast is largest in each stretch above the bar of its length.
+
+        Stretches of one length lie more than a third of it apart.
+        """
+        bars = (least * noise.inflation[self._lengths]).repeat(self._counts)
+        over = (self._contrast > bars).nonzero()[0]
+        if not len(over):
+            return over
+        which = np.searchsorted(self._starts, over, side="right") - 1
+        gaps = np.maximum(self._lengths[which[1:]] // 3, 1)
+        breaks = ((over[1:] - over[:-1] > gaps) | (which[1:] > which[:-1])).nonzero()[0]
+        starts = np.concatenate(([0], breaks + 1))
+        height = self._contrast[over]
+        largest = np.maximum.reduceat(height, starts)
+        is_peak = height == largest.repeat(np.diff(starts, append=len(over)))
+        places: NDArray[np.intp] = (over - self._starts[which] + self._lengths[which])[is_peak]
+        return places
 
 
-def _inside(sums: Array, weights: Array, k: int) -> Array:
+def _contrast(sums: Array, weights: Array, k: int) -> Array:
     """Return the squared contrast over its white variance at places k to n − k, where both windows are whole."""
     share = 1 / (weights[k:] - weights[:-k])
     mean = (sums[k:] - sums[:-k]) * share
@@ -75,18 +82,27 @@ def _inside(sums: Array, weights: Array, k: int) -> Array:
     return difference
 
 
-def _peaks(statistic: Array, least: float, gap: int) -> NDArray[np.intp] | None:
-    """Return where `statistic` is largest in each stretch above `least`; stretches lie more than `gap` apart."""
-    over = (statistic > least).nonzero()[0]
-    if not len(over):
-        return None
-    height = statistic[over]
-    breaks = ((over[1:] - over[:-1]) > gap).nonzero()[0]
-    if not len(breaks):
-        one: NDArray[np.intp] = over[height.argmax() : height.argmax() + 1]
-        return one
-    starts = np.concatenate(([0], breaks + 1))
-    sizes = np.concatenate((starts[1:], [len(over)])) - starts
-    largest = np.maximum.reduceat(height, starts).repeat(sizes)
-    peaks: NDArray[np.intp] = over[height == largest]
-    return peaks
+class _AtEnds:
+    """Windows that an end of the series cuts: of the first and the last places, arrays of shape (lengths, places)."""
+
+    def __init__(self, sums: Array, weight_sums: Array) -> None:
+        n = len(sums) - 1
+        at = np.arange(1, n)
+        self._at = at if len(at) <= 2 * AT_ENDS else np.concatenate((at[:AT_ENDS], at[-AT_ENDS:]))
+        lengths = lengths_up_to(min(AT_ENDS, n - 1))[:, None]
+        low, high = np.maximum(self._at - lengths, 0), np.minimum(self._at + lengths, n)
+        self._left, self._right = self._at - low, high - self._at
+        self._before = weight_sums[self._at] - weight_sums[low]
+        self._after = weight_sums[high] - weight_sums[self._at]
+        difference = (sums[high] - sums[self._at]) / self._after - (sums[self._at] - sums[low]) / self._before
+        self._contrast = difference * difference
+
+    def peaks(self, noise: NoiseProfile, least: float) -> NDArray[np.intp]:
+        """Return the places at which some length has a peak above the bar."""
+        spread = noise.inflation[self._right] / self._after + noise.inflation[self._left] / self._before
+        statistic = self._contrast / spread
+        peak = statistic > least
+        peak[:, 1:] &= statistic[:, 1:] >= statistic[:, :-1]
+        peak[:, :-1] &= statistic[:, :-1] >= statistic[:, 1:]
+        places: NDArray[np.intp] = self._at[peak.any(axis=0)]
+        return places

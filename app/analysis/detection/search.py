@@ -1,10 +1,15 @@
-"""The search for lasting changes of level: noise and changes, told apart anew until nothing moves."""
+"""The search for lasting changes of level: noise and changes, told apart anew until nothing moves.
+
+Where it ends depends on where it begins: changes that are left in the noise raise the bar for themselves, and noise
+that is taken for changes lowers it. So it begins several times, with few boundaries and with many, and of the ends the
+one is kept that explains the series most cheaply.
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,16 +21,18 @@ from app.analysis.detection.boundaries import (
     strongest,
     without_spikes,
 )
+from app.analysis.detection.explanation import cost_of
 from app.analysis.detection.noise import local_weights, profile_of, white_noise
-from app.analysis.detection.outliers import without_outliers
+from app.analysis.detection.outliers import Bounded, without_outliers
 from app.analysis.detection.partition import best_partition
 from app.analysis.detection.scan import Scan
 
 ROUNDS = 3
 """Times that noise and changes are told apart anew; most series need two."""
 
-GLARING = 14.0
-"""Standard errors, by white noise, from which on a boundary is taken out of the noise before anything is known."""
+STARTS = (5.5, 9.0, 14.0)
+"""Standard errors, by white noise, of the boundaries that a search begins with: all that are likely, those beyond doubt
+whatever the noise is, and one between."""
 
 TYPICAL_LENGTH = 20
 """Points of a segment whose noise the partition reckons with."""
@@ -43,6 +50,97 @@ class Found:
     boundaries: list[int]
     spikes: list[tuple[int, int]]
     noise_varies: bool
+
+
+def search(y: Array, raw: Array, floor: float, least: float, distance: float | None) -> Found:
+    """Return the changes of a series.
+
+    Args:
+        y: values on their working scale, shape (n,), states and patterns taken out.
+        raw: the same with states, shape (n,): they place the boundaries.
+        floor: least standard deviation of a run.
+        least: smallest difference of levels that is a change.
+        distance: between two clock states; None without.
+    """
+    treated = without_outliers(y, floor)
+    own = local_weights(treated.y)
+    weights = np.ones(len(y)) if own is None else own
+    segments, boundaries = _Search.of(treated, raw, weights, floor, least, distance).best()
+    lasting, reverted = without_spikes(segments, boundaries)
+    return Found(segments, lasting, _merged([*treated.spikes(), *reverted]), own is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """What stays the same in one series while noise and changes are told apart.
+
+    `y` are bounded values, `raw` untreated ones, `roots` those of the weights; all of shape (n,). `plain` has the
+    values with white noise for a yardstick.
+    """
+
+    y: Array
+    raw: Array
+    roots: Array
+    floor: float
+    distance: float | None
+    plain: Segments
+    scan: Scan
+    improvements: dict[tuple[int, ...], tuple[Segments, list[int]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, bounded: Bounded, raw: Array, weights: Array, floor: float, least: float, distance: float | None
+    ) -> _Search:
+        """Return the search of bounded values that count by their weights, shape (n,)."""
+        y, roots, weight_sums = bounded.y, np.sqrt(weights), running_sums(weights)
+        sums, squares = running_sums(y * weights), running_sums(y * y * weights)
+        noise = white_noise(y * roots, floor, weight_sums)
+        plain = Segments(y, weights, noise, sums, squares, least)
+        return cls(y, raw, roots, floor, distance, plain, Scan(sums, weight_sums))
+
+    def best(self) -> tuple[Segments, list[int]]:
+        """Return the boundaries that explain the series most cheaply, with the yardstick by which they are certain."""
+        ends = {tuple(end[1]): end for end in map(self._settled, self._starts())}
+        if len(ends) == 1:
+            return next(iter(ends.values()))
+        return min(ends.values(), key=lambda end: self._cost(end[1]))
+
+    def _starts(self) -> list[list[int]]:
+        """Return the boundaries that are certain by white noise, for each of `STARTS`."""
+        noise = self.plain.noise
+        places = self.scan.candidates(noise)
+        if not len(places):
+            return [[]]
+        found, starts = best_partition(self.plain.sums, noise.weight_sums, places, noise.sd**2), []
+        for least in STARTS:
+            found = strongest(self.plain, found, least)
+            starts.append(found)
+        return starts
+
+    def _settled(self, boundaries: list[int]) -> tuple[Segments, list[int]]:
+        """Return where the search ends that begins with `boundaries`."""
+        for _ in range(ROUNDS):
+            before = boundaries
+            segments, boundaries = self._improved(before)
+            if boundaries == before:
+                break
+        return segments, boundaries
+
+    def _improved(self, boundaries: list[int]) -> tuple[Segments, list[int]]:
+        """Return the boundaries that are certain beside the noise that `boundaries` leave; searches meet here."""
+        key = tuple(boundaries)
+        if key not in self.improvements:
+            noise = profile_of(self._rest(boundaries), self.floor, self.plain.noise.weight_sums)
+            segments = self.plain.by(noise)
+            self.improvements[key] = segments, boundaries_of(segments, self.scan, self.raw, self.distance)
+        return self.improvements[key]
+
+    def _rest(self, boundaries: Sequence[int]) -> Array:
+        """Return what the levels leave, each run by the root of its weight."""
+        return (self.y - levels_of(self.y, boundaries) if boundaries else self.y) * self.roots
+
+    def _cost(self, boundaries: list[int]) -> float:
+        return cost_of(self._rest(boundaries), len(boundaries), self.floor)
 
 
 def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -67,48 +165,6 @@ def _median(y: Array) -> float:
     """Return the upper median of `y`, which is one of its values; numpy's own checks more than it counts."""
     middle = len(y) // 2
     return float(np.partition(y, middle)[middle])
-
-
-def search(y: Array, raw: Array, floor: float, least: float, distance: float | None) -> Found:
-    """Return the changes of a series.
-
-    Args:
-        y: values on their working scale, shape (n,), states and patterns taken out.
-        raw: the same with states, shape (n,): they place the boundaries.
-        floor: least standard deviation of a run.
-        least: smallest difference of levels that is a change.
-        distance: between two clock states; None without.
-    """
-    treated = without_outliers(y, floor)
-    bounded = treated.y
-    own = local_weights(bounded)
-    weights = np.ones(len(y)) if own is None else own
-    roots, weight_sums = np.sqrt(weights), running_sums(weights)
-    sums, squares = running_sums(bounded * weights), running_sums(bounded * bounded * weights)
-    scan = Scan(sums, weight_sums)
-    white = white_noise(bounded * roots, floor, weight_sums)
-    boundaries = _glaring(Segments(bounded, weights, white, sums, squares, least), scan)
-    for _ in range(ROUNDS):
-        rest = bounded - levels_of(bounded, boundaries) if boundaries else bounded
-        segments = Segments(
-            bounded, weights, profile_of(rest * roots, floor, weight_sums), sums, squares, least
-        )
-        found = boundaries_of(segments, scan, raw, distance)
-        if found == boundaries:
-            break
-        boundaries = found
-    lasting, reverted = without_spikes(segments, boundaries)
-    return Found(segments, lasting, _merged([*treated.spikes(), *reverted]), own is not None)
-
-
-def _glaring(segments: Segments, scan: Scan) -> list[int]:
-    """Return the boundaries that no correlation or drift explains: were many left in, they would pass for noise."""
-    places = scan.candidates(segments.noise)
-    if not len(places):
-        return []
-    noise = segments.noise
-    best = best_partition(segments.sums, noise.weight_sums, places, noise.sd**2)
-    return strongest(segments, best, GLARING)
 
 
 def boundaries_of(segments: Segments, scan: Scan, raw: Array, distance: float | None) -> list[int]:

@@ -28,6 +28,8 @@ SHORTEST_RAMP = 5
 
 _COARSE = np.array([0, 2, 4, 8, 16, 32, 64])
 _FINE = np.arange(-8, 9)
+_ASIDE = 2
+"""Points by which a step may fit the treated values better elsewhere."""
 
 
 class Shape(NamedTuple):
@@ -92,8 +94,22 @@ class _RampFit:
             start, end, gain = self._best(low, high, start + _FINE, end + _FINE)
         length = min(max(end - start, 1), len(self._noise.inflation) - 1)
         unit = self._noise.sd**2 * float(self._noise.inflation[length])
-        saved = (gain - self._gain_of_steps([low, *steps, high])) / unit
+        saved = (gain - self._best_gain_of_steps(low, steps, high)) / unit
         return Shape(start, end) if gain > 0 and saved > PRICE * (3 - 2 * len(steps)) else None
+
+    def _best_gain_of_steps(self, low: int, steps: Sequence[int], high: int) -> float:
+        """Return what the steps save where they fit the treated values best, as a ramp is fitted to them, too.
+
+        They were placed by untreated values, of which a spike beside a step may have moved some.
+        """
+        edges = [low, *steps, high]
+        for i in range(1, len(edges) - 1):
+            places = range(
+                max(edges[i] - _ASIDE, edges[i - 1] + 1), min(edges[i] + _ASIDE, edges[i + 1] - 1) + 1
+            )
+            tried = [[*edges[:i], at, *edges[i + 1 :]] for at in places]
+            edges = max(tried, key=self._gain_of_steps, default=edges)
+        return self._gain_of_steps(edges)
 
     def _gain_of_steps(self, edges: list[int]) -> float:
         """Return the squared error that a level for each segment saves against one for all."""

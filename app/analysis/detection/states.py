@@ -34,6 +34,8 @@ MOST_AT_HALF = 2.2
 
 _WINDOW = 31
 """Points among which both states are to be found."""
+_EVERY = 2
+"""Points that share one window."""
 _STRIDE = 3
 """Of a window's values every third is tried as the level."""
 _CHUNK = 2048
@@ -105,9 +107,9 @@ def _levels(y: Array, distance: float) -> Array:
     """Return the lower state's level around each point: that which the values of its window fit best."""
     half = _WINDOW // 2
     padded = np.concatenate((y[:half][::-1], y, y[-half:][::-1]))
-    windows = sliding_window_view(padded, _WINDOW)
+    windows = sliding_window_view(padded, _WINDOW)[::_EVERY]
     parts = [_levels_of(windows[at : at + _CHUNK], distance) for at in range(0, len(windows), _CHUNK)]
-    return np.concatenate(parts)
+    return np.repeat(np.concatenate(parts), _EVERY)[: len(y)]
 
 
 def _levels_of(windows: Array, distance: float) -> Array:
