@@ -10,13 +10,15 @@ import sys
 import time
 from dataclasses import asdict, replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from benchmarks.detection import experiments, table
+from benchmarks.detection.annotated import AnnotatedError, AnnotatedSeries, read_folder
 from benchmarks.detection.comparers import COMPARERS
 from benchmarks.detection.experiments import FULL, ORACLE, QUICK, Numbers, Plan
 from benchmarks.detection.generator import FAMILIES
-from benchmarks.detection.peers import DETECTORS, NotInstalledError, load, otava
+from benchmarks.detection.peers import DETECTORS, Detector, NotInstalledError, load, otava
 from benchmarks.detection.workers import Workers
 
 PARTS = ("offline", "online", "speed", "checks", "stopping")
@@ -37,8 +39,16 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--seed", type=int, default=1, help="another seed makes other series")
     parser.add_argument("--per-cell", type=int, metavar="N", help="series of each kind, model, cv and length")
+    parser.add_argument(
+        "--annotated",
+        type=Path,
+        metavar="FOLDER",
+        help="F1 and covering on the real series there, nothing else",
+    )
     parser.add_argument("--json", metavar="FILE", help="write all numbers there, too")
-    parser.add_argument("--long", action="store_true", help="also F1 by noise model, length and cv")
+    parser.add_argument(
+        "--long", action="store_true", help="also F1 by noise model, length and cv, or by annotated series"
+    )
     parser.add_argument(
         "--install-peers", action="store_true", help="make Otava's own environment, then stop"
     )
@@ -53,9 +63,21 @@ def main() -> None:
         print(f"Otava is in {otava.home()}; the others come with the extra `peers`")
         return
     started = time.monotonic()
+    wanted = [name for one in asked.only or NAMES for name in GROUPS.get(one, (one,))]
+    try:
+        printed, numbers = real(asked, wanted) if asked.annotated else generated(asked, wanted)
+    except AnnotatedError as error:
+        sys.exit(str(error))
+    print(f"{printed}\n\n{time.monotonic() - started:.0f} s")
+    if asked.json:
+        with open(asked.json, "w", encoding="utf-8") as file:
+            json.dump(finite(numbers), file, indent=1)
+
+
+def generated(asked: argparse.Namespace, wanted: list[str]) -> tuple[str, dict[str, Any]]:
+    """Measure on generated series and checks; return what is printed, and all numbers."""
     effort = QUICK if asked.quick else FULL
     plan = Plan(asked.family, asked.seed, replace(effort, per_cell=asked.per_cell or effort.per_cell))
-    wanted = [name for one in asked.only or NAMES for name in GROUPS.get(one, (one,))]
     with Workers() as workers:
         found = {
             "detectors": detectors(
@@ -66,11 +88,32 @@ def main() -> None:
             if "stopping" in asked.part and "ours" in wanted
             else None,
         }
-    print(report(found, plan, asked.long))
-    print(f"\n{time.monotonic() - started:.0f} s")
-    if asked.json:
-        with open(asked.json, "w", encoding="utf-8") as file:
-            json.dump(finite({**about(plan), **found}), file, indent=1)
+    return report(found, plan, asked.long), {**about(plan), **found}
+
+
+def real(asked: argparse.Namespace, wanted: list[str]) -> tuple[str, dict[str, Any]]:
+    """Measure on annotated series; return what is printed, and all numbers."""
+    series = read_folder(asked.annotated)
+    with Workers() as workers:
+        found = on_annotated(workers, [name for name in DETECTORS if name in wanted], series)
+    printed = (
+        f"{len(series)} annotated series in {asked.annotated}\n\n{table.annotated_text(found, asked.long)}"
+    )
+    return printed, {**versions(), "annotated": found}
+
+
+def on_annotated(workers: Workers, names: list[str], series: list[AnnotatedSeries]) -> dict[str, Numbers]:
+    """Return title -> numbers on annotated series, of the detectors and of finding nothing."""
+    found: dict[str, Numbers] = {}
+    for name in names:
+        try:
+            detector = load(name)
+        except NotInstalledError as error:
+            found[name] = missing(name, error)
+            continue
+        found[titled(detector)] = experiments.on_annotated(workers, name, series)
+    found["no change ever"] = experiments.nothing_found(series)
+    return found
 
 
 def detectors(workers: Workers, names: list[str], parts: tuple[str, ...], plan: Plan) -> dict[str, Numbers]:
@@ -84,15 +127,25 @@ def detectors(workers: Workers, names: list[str], parts: tuple[str, ...], plan: 
         try:
             detector = load(name)
         except NotInstalledError as error:
-            found[name] = {"missing": str(error)}
-            print(f"{name}: {error}", file=sys.stderr)
+            found[name] = missing(name, error)
             continue
         numbers: Numbers = {"version": detector.version, "online_form": detector.online is not None}
         for part in parts:
             if part in steps:
                 numbers |= steps[part](workers, name, plan)
-        found[f"{detector.title} {detector.version}".strip()] = numbers
+        found[titled(detector)] = numbers
     return found
+
+
+def titled(detector: Detector) -> str:
+    """Return the title of a detector's column."""
+    return f"{detector.title} {detector.version}".strip()
+
+
+def missing(name: str, error: NotInstalledError) -> Numbers:
+    """Say that one is not installed, and return that as its numbers."""
+    print(f"{name}: {error}", file=sys.stderr)
+    return {"missing": str(error)}
 
 
 def checks(
@@ -101,17 +154,16 @@ def checks(
     """Return scenario -> title -> numbers of the comparers."""
     if "checks" not in parts:
         return {}
-    titles, missing = {}, {}
+    titles, absent = {}, {}
     for name in names:
         try:
             titles[name] = COMPARERS[name]().title
         except NotInstalledError as error:
-            missing[name] = {"missing": str(error)}
-            print(f"{name}: {error}", file=sys.stderr)
+            absent[name] = missing(name, error)
     found = {}
     for scenario in table.SCENARIOS:
         numbers = experiments.checking(workers, tuple(titles), plan, scenario) if titles else {}
-        found[scenario] = missing | {titles[name]: numbers[name] for name in titles}
+        found[scenario] = absent | {titles[name]: numbers[name] for name in titles}
     return found
 
 
@@ -138,6 +190,13 @@ def about(plan: Plan) -> dict[str, Any]:
         "family": plan.family,
         "seed": plan.seed,
         "effort": asdict(plan.effort),
+        **versions(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return what every figure depends on."""
+    return {
         "python": platform.python_version(),
         "numpy": version("numpy"),
         "scipy": version("scipy"),

@@ -12,13 +12,13 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
-from zlib import crc32
 
 import numpy as np
 
 from benchmarks.detection.densities import Array
-from benchmarks.detection.generator import positions, readings
-from benchmarks.detection.noise import MODELS, Noise, Rng, variance_gain
+from benchmarks.detection.families import MODELS, stream
+from benchmarks.detection.generator import readings
+from benchmarks.detection.noise import Noise, Rng, autocovariance
 
 CASES = 200
 MAX_CHANGED = 3
@@ -116,8 +116,7 @@ class CheckCell(NamedTuple):
 
 def make_check(cell: CheckCell) -> Check:
     """Return one check; with `changed`, 1 to 3 of its cases have."""
-    name = f"{cell.family}/check/{cell.scenario}/{cell.changed}/{cell.copy}"
-    rng = np.random.default_rng([cell.seed, crc32(name.encode())])
+    rng = stream(cell.family, f"check/{cell.scenario}/{cell.changed}/{cell.copy}", cell.seed)
     scenario = SCENARIOS[cell.scenario]
     blocks = int(rng.integers(scenario.blocks[0], scenario.blocks[1] + 1))
     effect = np.zeros(cell.cases)
@@ -137,12 +136,13 @@ def _case(
     models = list(MODELS[family].values())
     entry = models[0] if rng.random() < 0.5 else models[int(rng.integers(len(models)))]
     pairs = HISTORY + blocks
-    x = positions(rng, 2 * pairs, entry.gaps)
+    x = entry.positions(rng, 2 * pairs)
     cv = math.exp(rng.uniform(*np.log(scenario.cv)))
     noise = entry.draw(rng, x, cv)
     base_at, head_at = _order(rng, pairs)
     level = np.zeros(2 * pairs)
     level[head_at[HISTORY:]] = effect
+    noise = noise.under(level)
     values = 10 ** rng.uniform(-4, 4) * readings(level, noise)
     history = np.log(values[head_at] / values[base_at])[:HISTORY]
     base_at, head_at = base_at[HISTORY:], head_at[HISTORY:]
@@ -164,16 +164,6 @@ def standard_error(noise: Noise, base_at: Array, head_at: Array) -> float:
     at = np.concatenate([base_at, head_at])
     weights = np.repeat([-1 / len(base_at), 1 / len(head_at)], len(base_at))
     lags = np.abs(at[:, None] - at[None, :])
-    covariance = _autocorrelation(noise.ar, int(lags.max()) + 1)[lags]
-    sd = noise.scale[at] * math.sqrt(variance_gain(noise.ar))
-    variance = weights @ (covariance * np.outer(sd, sd)) @ weights
+    covariance = autocovariance(noise.ar, noise.ma, int(lags.max()) + 1)[lags]
+    variance = weights @ (covariance * np.outer(noise.scale[at], noise.scale[at])) @ weights
     return math.sqrt(variance + noise.quantum**2 / 12 * float(weights @ weights))
-
-
-def _autocorrelation(ar: tuple[float, ...], lags: int) -> Array:
-    first, second = (*ar, 0.0, 0.0)[:2]
-    rho = np.zeros(max(lags, 2))
-    rho[0], rho[1] = 1.0, first / (1 - second)
-    for lag in range(2, lags):
-        rho[lag] = first * rho[lag - 1] + second * rho[lag - 2]
-    return rho[:lags]

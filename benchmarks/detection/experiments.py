@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.detection import comparers, online, oracle, peers
+from benchmarks.detection import annotated, comparers, online, oracle, peers
+from benchmarks.detection.annotated import AnnotatedSeries
 from benchmarks.detection.checks import CheckCell, make_check
 from benchmarks.detection.comparers import CheckScore, score_check
+from benchmarks.detection.families import MODELS
 from benchmarks.detection.generator import CVS, LENGTHS, Cell, cells, make
-from benchmarks.detection.noise import MODELS
 from benchmarks.detection.peers import Detector
 from benchmarks.detection.scoring import Score, by_noise, score, total
 from benchmarks.detection.workers import PROCESSES, Workers
@@ -122,6 +123,38 @@ def _offline_one(task: tuple[str, Cell]) -> Score:
 def _grouped(scored: list[tuple[Cell, Score]], by: str) -> dict[str, float]:
     keys = sorted({getattr(cell, by) for cell, _ in scored})
     return {f"{key:g}": total(one for cell, one in scored if getattr(cell, by) == key).f1 for key in keys}
+
+
+# --- annotated -----------------------------------------------------------------------------------------------------
+
+
+def on_annotated(workers: Workers, name: str, series: list[AnnotatedSeries]) -> Numbers:
+    """Return mean F1 and mean covering over real series, and both of each, with what was found."""
+    found = workers.map(f"{name}, annotated", _find_rows, [(name, one) for one in series], 1)
+    return _annotated_numbers(series, found)
+
+
+def nothing_found(series: list[AnnotatedSeries]) -> Numbers:
+    """Return the figures of whoever never reports a change, below which no detector should be."""
+    return _annotated_numbers(series, [[] for _ in series])
+
+
+def _annotated_numbers(series: list[AnnotatedSeries], found: list[list[int]]) -> Numbers:
+    each = {
+        one.name: {
+            "f1": annotated.f1(one.annotations, rows),
+            "covering": annotated.covering(one.annotations, rows, one.n),
+            "found": rows,
+        }
+        for one, rows in zip(series, found, strict=True)
+    }
+    means = {key: fmean(numbers[key] for numbers in each.values()) for key in ("f1", "covering")}
+    return {**means, "series": each}
+
+
+def _find_rows(task: tuple[str, AnnotatedSeries]) -> list[int]:
+    name, series = task
+    return [int(series.x[index]) for index in peers.load(name).find(series)]
 
 
 # --- online --------------------------------------------------------------------------------------------------------

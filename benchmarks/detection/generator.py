@@ -1,10 +1,11 @@
-"""Series with known truth: steps, flat ones, ramps, reverting spikes; seeded, in two families that share nothing.
+"""Series with known truth: steps, flat ones, ramps, reverting spikes; seeded, in three families that share nothing.
 
     for s in corpus("tuning", seed=1, per_cell=1):
         s.values, s.changes, s.visible, s.kind, s.noise
 
-A series is `base · exp(signal + noise)`; the signal is what changed, the noise comes from `noise.MODELS`. Every series
-has a random stream of its own, made from seed, family and name: a new model or kind leaves the others as they were.
+A series is `base · exp(signal + noise)`; the signal is what changed, the noise comes from `families.MODELS`. Every
+series has a random stream of its own, made from seed, family and name: a new model or kind leaves the others as they
+were.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
-from zlib import crc32
 
 import numpy as np
 
 from benchmarks.detection.densities import Array
-from benchmarks.detection.noise import MODELS, Noise, Rng
+from benchmarks.detection.families import MODELS, stream
+from benchmarks.detection.noise import Noise, Rng
 from benchmarks.detection.visibility import change_z
 
 FAMILIES = tuple(MODELS)
@@ -187,7 +188,12 @@ class Cell(NamedTuple):
     @property
     def name(self) -> str:
         """Return the series' name, which the seed is no part of."""
-        return f"{self.family}/{self.kind}/{self.noise}/cv{100 * self.cv:g}/n{self.n}/{self.copy}"
+        return f"{self.family}/{self.path}"
+
+    @property
+    def path(self) -> str:
+        """Return the series' name within its family."""
+        return f"{self.kind}/{self.noise}/cv{100 * self.cv:g}/n{self.n}/{self.copy}"
 
 
 def cells(
@@ -202,7 +208,7 @@ def cells(
     """Yield `per_cell` cells for every noise model × coefficient of variation × length of each kind.
 
     Args:
-        family: `tuning` or `held_out`.
+        family: a name in `families.MODELS`.
         seed: another seed gives other series of the same cells.
         per_cell: series of each combination.
         kinds: names in `KINDS`.
@@ -228,11 +234,11 @@ def corpus(
 
 def make(cell: Cell) -> Series:
     """Return one series; the same cell gives the same series."""
-    rng = np.random.default_rng([cell.seed, crc32(cell.name.encode())])
+    rng = stream(cell.family, cell.path, cell.seed)
     entry = MODELS[cell.family][cell.noise]
-    x = positions(rng, cell.n, entry.gaps)
+    x = entry.positions(rng, cell.n)
     signal = KINDS[cell.kind].draw(rng, cell.n)
-    realised = entry.draw(rng, x, cell.cv)
+    realised = entry.draw(rng, x, cell.cv).under(signal.level)
     base = float(10 ** rng.uniform(-4, 4))
     return Series(
         name=cell.name,
@@ -256,11 +262,3 @@ def readings(level: Array, noise: Noise) -> Array:
     """Return what is read, relative to the first level: signal and noise, rounded to the timer's step."""
     values = np.exp(level + noise.core + noise.nuisance)
     return np.maximum(np.round(values / noise.quantum), 1) * noise.quantum if noise.quantum else values
-
-
-def positions(rng: Rng, n: int, gaps: bool) -> Array:
-    """Return ascending integer positions; with gaps, up to a third of the runs is missing, 1 to 15 in a row."""
-    if not gaps:
-        return np.arange(n)
-    missing = np.where(rng.random(n) < rng.uniform(0.02, 0.07), rng.integers(1, 16, n), 0)
-    return np.arange(n) + np.cumsum(missing)

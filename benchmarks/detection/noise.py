@@ -1,11 +1,11 @@
-"""The noise of performance series: one function a mechanism, and the registry of both families.
+"""The noise of performance series: one function a mechanism, and the models of the families that detectors are made by.
 
 A model adds two parts to a series' logarithm. *Core* is what nobody can predict: innovations of a standardised law,
-scaled, perhaps autoregressive. *Nuisance* is what a clairvoyant would remove: spikes, clock states, drift, patterns of
-the week. The coefficient of variation of a series is the standard deviation of its core.
+scaled, perhaps correlated. *Nuisance* is what a clairvoyant would remove: spikes, clock states, drift, patterns of the
+week. The coefficient of variation of a series is the standard deviation of its core.
 
-The families share no mechanism with the same parameters: `tuning` is for whoever tunes a detector, `held_out` for
-whoever judges it. A new model is one function and one line in `MODELS`.
+A new model is one function and one line in `TUNING` or `VALIDATION`. The family that detectors are judged by has a
+module of its own (`held_out`); all of them are registered in `families`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Noise:
     """Realised noise of one series of n points, in ln units; arrays have shape (n,).
 
     `core` + `nuisance` is what the series shows; `scale` is the standard deviation of the core's innovations at each
-    point, `ar` its autoregressive coefficients, `law` the innovations' law. `quantum` is the timer's step relative to
-    the first level, 0 without.
+    point, `ar` its autoregressive and `ma` its moving-average coefficients, `law` the innovations' law. `quantum` is
+    the timer's step relative to the first level, 0 without. The core grows with the level to the power of `growth`.
     """
 
     core: Array
@@ -36,24 +36,59 @@ class Noise:
     scale: Array
     law: Law
     ar: tuple[float, ...] = ()
+    ma: tuple[float, ...] = ()
     quantum: float = 0.0
+    growth: float = 0.0
 
     @property
     def long_run_sd(self) -> Array:
         """Return the standard deviation that a mean of many points feels, times the root of their number."""
-        return self.scale / (1 - sum(self.ar))
+        return self.scale * (1 + sum(self.ma)) / (1 - sum(self.ar))
 
+    @property
+    def whitening(self) -> tuple[float, ...]:
+        """Return the share of each earlier point, the last one first, that taken off a point leaves its innovation.
+
+        It is `ar` itself without a moving average; with one it never ends, and is cut where it is below `NEGLIGIBLE`.
+        """
+        return _inverted(self.ar, self.ma) if self.ma else self.ar
+
+    def under(self, level: Array) -> Noise:
+        """Return this noise as it is where the signal is at `level`, shape (n,), ln units."""
+        if not self.growth:
+            return self
+        return with_scale(self, np.clip(np.exp(self.growth * level), 1 / MOST_GROWTH, MOST_GROWTH))
+
+
+NEGLIGIBLE = 1e-3
+"""Share of an earlier point that nothing is lost without."""
+MOST_GROWTH = 4.0
+"""Times that noise grows with the level, or shrinks, at most."""
 
 Model = Callable[[Rng, Array, float], Noise]
 """(rng, x positions of shape (n,), standard deviation of the core) -> noise."""
 
+Positions = Callable[[Rng, int], Array]
+"""(rng, number of points) -> ascending integer positions, shape (n,)."""
+
+
+def every_run(rng: Rng, n: int) -> Array:
+    """Return positions without a gap."""
+    return np.arange(n)
+
+
+def with_gaps(rng: Rng, n: int) -> Array:
+    """Return positions of which up to a third is missing, 1 to 15 in a row."""
+    missing = np.where(rng.random(n) < rng.uniform(0.02, 0.07), rng.integers(1, 16, n), 0)
+    return np.arange(n) + np.cumsum(missing)
+
 
 @dataclass(frozen=True)
 class Entry:
-    """A registered model; `gaps` says that runs are missing from its series."""
+    """A registered model, and which runs its series have."""
 
     draw: Model
-    gaps: bool = False
+    positions: Positions = every_run
 
 
 # --- core: what nobody can predict ---------------------------------------------------------------------------------
@@ -64,27 +99,50 @@ def independent(rng: Rng, n: int, sd: float, law: Law) -> Noise:
     return Noise(sd * law.draw(rng, n), np.zeros(n), np.full(n, sd), law)
 
 
-def variance_gain(ar: tuple[float, ...]) -> float:
-    """Return the marginal variance of AR noise of order 0 to 2 over that of its innovations (Yule-Walker)."""
+def _inverted(ar: tuple[float, ...], ma: tuple[float, ...]) -> tuple[float, ...]:
+    """Return an invertible ARMA's coefficients as an AR of infinite order, up to the last that is not negligible."""
+    weights: list[float] = []
+    least = max(len(ar), len(ma))
+    while len(weights) < least or max(map(abs, weights[-least:])) > NEGLIGIBLE:
+        lag = len(weights) + 1
+        own = (ar[lag - 1] if lag <= len(ar) else 0.0) + (ma[lag - 1] if lag <= len(ma) else 0.0)
+        weights.append(own - sum(m * weights[-back] for back, m in enumerate(ma, start=1) if back < lag))
+    return tuple(weights)
+
+
+def autocovariance(ar: tuple[float, ...], ma: tuple[float, ...], lags: int) -> Array:
+    """Return the covariances at lags 0 … `lags` − 1 over the innovations' variance, shape (lags,); AR of order 0 to 2.
+
+    Yule-Walker for the autoregressive part, which the moving average then weights.
+    """
     first, second = (*ar, 0.0, 0.0)[:2]
-    return (1 - second) / ((1 + second) * ((1 - second) ** 2 - first * first))
+    order = len(ma)
+    rho = np.zeros(max(lags + order, 2))
+    rho[0], rho[1] = 1.0, first / (1 - second)
+    for lag in range(2, len(rho)):
+        rho[lag] = first * rho[lag - 1] + second * rho[lag - 2]
+    gain = (1 - second) / ((1 + second) * ((1 - second) ** 2 - first * first))
+    weights = (1.0, *ma)
+    at = np.arange(lags)
+    mixed = sum(a * b * rho[np.abs(at + i - j)] for i, a in enumerate(weights) for j, b in enumerate(weights))
+    return gain * mixed
 
 
-def autoregressive(rng: Rng, n: int, sd: float, ar: tuple[float, ...]) -> Noise:
-    """Return AR(1) or AR(2) noise whose marginal standard deviation is `sd`."""
+def correlated(rng: Rng, n: int, sd: float, ar: tuple[float, ...] = (), ma: tuple[float, ...] = ()) -> Noise:
+    """Return normal ARMA noise, AR of order 0 to 2, whose marginal standard deviation is `sd`."""
     law = densities.gaussian()
-    first, second = (*ar, 0.0)[:2]
-    scale = sd / math.sqrt(variance_gain(ar))
+    first, second = (*ar, 0.0, 0.0)[:2]
+    scale = sd / math.sqrt(autocovariance(ar, ma, 1)[0])
     burn = 100
-    steps = scale * law.draw(rng, n + burn)
+    steps = np.convolve(scale * law.draw(rng, n + burn), (1.0, *ma))[: n + burn]
     core = np.zeros(n + burn)
     for t in range(2, n + burn):
         core[t] = first * core[t - 1] + second * core[t - 2] + steps[t]
-    return Noise(core[burn:], np.zeros(n), np.full(n, scale), law, ar)
+    return Noise(core[burn:], np.zeros(n), np.full(n, scale), law, ar, ma)
 
 
 def with_scale(noise: Noise, factor: Array) -> Noise:
-    """Return independent noise whose standard deviation is multiplied point by point."""
+    """Return the noise with its standard deviation multiplied point by point."""
     return replace(noise, core=noise.core * factor, scale=noise.scale * factor)
 
 
@@ -105,7 +163,7 @@ def of_law(make: Callable[[Rng], Law]) -> Model:
 
 def with_ar(make: Callable[[Rng], tuple[float, ...]]) -> Model:
     """Return the model of correlated normal noise whose coefficients are drawn per series."""
-    return lambda rng, x, sd: autoregressive(rng, len(x), sd, make(rng))
+    return lambda rng, x, sd: correlated(rng, len(x), sd, make(rng))
 
 
 def _ar2(rng: Rng) -> tuple[float, ...]:
@@ -182,7 +240,7 @@ def sticky_states(rng: Rng, x: Array, sd: float) -> Array:
     return (
         rng.uniform(3, 8)
         * sd
-        * _chain(rng, len(x), np.array([[1 - leave[0], leave[0]], [leave[1], 1 - leave[1]]]))
+        * chain(rng, len(x), np.array([[1 - leave[0], leave[0]], [leave[1], 1 - leave[1]]]))
     )
 
 
@@ -190,11 +248,12 @@ def three_states(rng: Rng, x: Array, sd: float) -> Array:
     """Return three clock states, 2 to 5 sd between neighbours, that hold for 1.5 to 4 points on average."""
     stay = 1 - 1 / rng.uniform(1.5, 4)
     move = (1 - stay) / 2
-    chain = _chain(rng, len(x), np.full((3, 3), move) + np.eye(3) * (stay - move))
-    return np.array([0.0, rng.uniform(2, 5), rng.uniform(5, 9)])[chain] * sd
+    states = chain(rng, len(x), np.full((3, 3), move) + np.eye(3) * (stay - move))
+    return np.array([0.0, rng.uniform(2, 5), rng.uniform(5, 9)])[states] * sd
 
 
-def _chain(rng: Rng, n: int, transition: Array) -> Array:
+def chain(rng: Rng, n: int, transition: Array) -> Array:
+    """Return a Markov chain of states 0, 1, …, shape (n,); `transition[i, j]` is the probability of j after i."""
     cumulative, draws = transition.cumsum(axis=1), rng.random(n)
     states, state = np.zeros(n, dtype=int), int(rng.integers(len(transition)))
     for t in range(n):
@@ -234,7 +293,7 @@ def day_and_night(rng: Rng, x: Array, sd: float) -> Array:
     return np.where((x + rng.integers(period)) % period < night, -rng.uniform(1, 3) * sd, 0.0)
 
 
-# --- registry ------------------------------------------------------------------------------------------------------
+# --- models --------------------------------------------------------------------------------------------------------
 
 _GAUSSIAN_AR = with_ar(lambda rng: (float(rng.uniform(0.3, 0.7)),))
 _MILD_AR = with_ar(lambda rng: (float(rng.uniform(0.15, 0.3)),))
@@ -246,42 +305,42 @@ _LAPLACE = of_law(lambda rng: densities.laplace_mixture(float(rng.uniform(0.05, 
 _GAMMA = of_law(lambda rng: densities.gamma(float(rng.uniform(1.5, 5))))
 _LOGISTIC = of_law(lambda rng: densities.logistic())
 
-MODELS: dict[str, dict[str, Entry]] = {
-    "tuning": {
-        "gaussian": Entry(normal),
-        "lognormal": Entry(_LOGNORMAL),
-        "t3": Entry(_T3),
-        "laplace_mixture": Entry(_LAPLACE),
-        "spikes": Entry(on(normal, spikes)),
-        "two_states": Entry(on(normal, two_states)),
-        "sticky_states": Entry(on(normal, sticky_states)),
-        "ar1": Entry(_GAUSSIAN_AR),
-        "sine_drift": Entry(on(normal, sine_drift)),
-        "walking_drift": Entry(on(normal, walking_drift)),
-        "weekday": Entry(on(normal, weekday)),
-        "quantised": Entry(quantised(0.7, 1.5)),
-        "quantised_coarse": Entry(quantised(2, 5)),
-        "switching_variance": Entry(switching_variance),
-        "missing_runs": Entry(normal, gaps=True),
-        "ar1+spikes": Entry(on(_GAUSSIAN_AR, spikes)),
-        "lognormal+two_states": Entry(on(_LOGNORMAL, two_states)),
-        "weekday+missing_runs": Entry(on(normal, weekday), gaps=True),
-    },
-    "held_out": {
-        "logistic": Entry(_LOGISTIC),
-        "t4": Entry(_T4),
-        "gamma": Entry(_GAMMA),
-        "bursty_spikes": Entry(on(_LOGISTIC, bursty_spikes)),
-        "three_states": Entry(on(normal, three_states)),
-        "ar2": Entry(with_ar(_ar2)),
-        "strong_ar1": Entry(_STRONG_AR),
-        "sawtooth_drift": Entry(on(_LOGISTIC, sawtooth_drift)),
-        "day_and_night": Entry(on(normal, day_and_night)),
-        "quantised_middle": Entry(quantised(1.5, 2)),
-        "breathing_variance": Entry(breathing_variance),
-        "t4+missing_runs": Entry(_T4, gaps=True),
-        "gamma+bursty_spikes": Entry(on(_GAMMA, bursty_spikes)),
-        "mild_ar1+sawtooth_drift": Entry(on(_MILD_AR, sawtooth_drift)),
-    },
+TUNING: dict[str, Entry] = {
+    "gaussian": Entry(normal),
+    "lognormal": Entry(_LOGNORMAL),
+    "t3": Entry(_T3),
+    "laplace_mixture": Entry(_LAPLACE),
+    "spikes": Entry(on(normal, spikes)),
+    "two_states": Entry(on(normal, two_states)),
+    "sticky_states": Entry(on(normal, sticky_states)),
+    "ar1": Entry(_GAUSSIAN_AR),
+    "sine_drift": Entry(on(normal, sine_drift)),
+    "walking_drift": Entry(on(normal, walking_drift)),
+    "weekday": Entry(on(normal, weekday)),
+    "quantised": Entry(quantised(0.7, 1.5)),
+    "quantised_coarse": Entry(quantised(2, 5)),
+    "switching_variance": Entry(switching_variance),
+    "missing_runs": Entry(normal, with_gaps),
+    "ar1+spikes": Entry(on(_GAUSSIAN_AR, spikes)),
+    "lognormal+two_states": Entry(on(_LOGNORMAL, two_states)),
+    "weekday+missing_runs": Entry(on(normal, weekday), with_gaps),
 }
-"""family -> name -> model."""
+"""name -> model, for whoever tunes a detector."""
+
+VALIDATION: dict[str, Entry] = {
+    "logistic": Entry(_LOGISTIC),
+    "t4": Entry(_T4),
+    "gamma": Entry(_GAMMA),
+    "bursty_spikes": Entry(on(_LOGISTIC, bursty_spikes)),
+    "three_states": Entry(on(normal, three_states)),
+    "ar2": Entry(with_ar(_ar2)),
+    "strong_ar1": Entry(_STRONG_AR),
+    "sawtooth_drift": Entry(on(_LOGISTIC, sawtooth_drift)),
+    "day_and_night": Entry(on(normal, day_and_night)),
+    "quantised_middle": Entry(quantised(1.5, 2)),
+    "breathing_variance": Entry(breathing_variance),
+    "t4+missing_runs": Entry(_T4, with_gaps),
+    "gamma+bursty_spikes": Entry(on(_GAMMA, bursty_spikes)),
+    "mild_ar1+sawtooth_drift": Entry(on(_MILD_AR, sawtooth_drift)),
+}
+"""name -> model, for whoever asks whether what was tuned holds elsewhere."""

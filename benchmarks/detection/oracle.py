@@ -1,6 +1,6 @@
 """What somebody reaches who knows everything but where: levels, number of changes, noise and nuisance are given.
 
-It removes the nuisance, whitens what is autoregressive, and places every change by maximum likelihood between the
+It removes the nuisance, whitens what is correlated, and places every change by maximum likelihood between the
 middles of its neighbouring segments, under the noise's true law and point-wise scale. A change is reported if the
 likelihood ratio against "no change here" is large enough. What it misses is lost in the noise, and a place that is
 more than the tolerance off was not to be had: no detector can be expected to reach its figures.
@@ -41,43 +41,42 @@ def _place(seen: Array, series: Series, at: int, start: int, end: int) -> tuple[
     left, right = seen[window] - low, seen[window] - high
     scale = noise.scale[window]
     as_left, as_right = (_log_likelihood(r, scale, noise) for r in (left, right))
-    place = _with_boundary(as_left, as_right, left, right, scale, noise)
+    place = _with_boundary(as_left, as_right, left, high - low, scale, noise)
     best = int(np.argmax(place)) + 1
     weight = (end - start - best) / (end - start)
     pooled = _log_likelihood(seen[window] - (low + weight * (high - low)), scale, noise).sum()
     return start + best, float(place[best - 1] - pooled)
 
 
-def _innovations(residual: Array, ar: tuple[float, ...]) -> Array:
+def _innovations(residual: Array, whitening: tuple[float, ...]) -> Array:
     out = residual.copy()
-    for lag, phi in enumerate(ar, start=1):
+    for lag, phi in enumerate(whitening[: len(out) - 1], start=1):
         out[lag:] -= phi * residual[:-lag]
     return out
 
 
 def _log_likelihood(residual: Array, scale: Array, noise: Noise) -> Array:
     width = np.sqrt(scale**2 + noise.quantum**2 / 12)
-    return noise.law.log_density(_innovations(residual, noise.ar) / width)
+    return noise.law.log_density(_innovations(residual, noise.whitening) / width)
 
 
 def _with_boundary(
-    as_left: Array, as_right: Array, left: Array, right: Array, scale: Array, noise: Noise
+    as_left: Array, as_right: Array, left: Array, step: float, scale: Array, noise: Noise
 ) -> Array:
     """Return the log-likelihood of a change at 1 … n − 1: left residuals before it, right ones from it on.
 
-    The first innovations behind the change still depend on residuals before it.
+    The first innovations behind the change still depend on residuals before it: the step is in them by the share that
+    whitening has not yet taken off.
     """
-    n, order = len(left), len(noise.ar)
+    n, whitening = len(left), noise.whitening[: len(left) - 1]
+    order = len(whitening)
     before = np.concatenate([[0.0], np.cumsum(as_left)])
     after = np.concatenate([np.cumsum(as_right[::-1])[::-1], np.zeros(order + 1)])
     at = np.arange(1, n)
     result = before[at] + after[at + order]
+    innovations = _innovations(left, whitening)
     for offset in range(order):
         t = np.minimum(at + offset, n - 1)
-        innovation = right[t].copy()
-        for lag, phi in enumerate(noise.ar, start=1):
-            behind = t - lag
-            past = np.where(behind >= at, right[behind], left[behind])
-            innovation -= phi * np.where(behind >= 0, past, 0.0)
-        result += np.where(at + offset < n, noise.law.log_density(innovation / scale[t]), 0.0)
+        behind = innovations[t] - (1 - sum(whitening[:offset])) * step
+        result += np.where(at + offset < n, noise.law.log_density(behind / scale[t]), 0.0)
     return result

@@ -132,6 +132,33 @@ def stopping_text(numbers: Numbers) -> str:
     )
 
 
+ANNOTATED = (("F1", "f1"), ("covering", "covering"))
+
+
+def annotated_text(columns: dict[str, Numbers], long: bool) -> str:
+    """Return both scores on annotated series, their means over the series; `long` also of every series."""
+    found = {title: numbers for title, numbers in columns.items() if "series" in numbers}
+    rows = [
+        [
+            label,
+            *(
+                _number(numbers[key]) if title in found else "not installed"
+                for title, numbers in columns.items()
+            ),
+        ]
+        for label, key in ANNOTATED
+    ]
+    if long:
+        names = list(next(iter(found.values()))["series"])
+        rows += [[name, *(_pair(numbers, name) for numbers in columns.values())] for name in names]
+    return text([["annotated series", *columns], *rows])
+
+
+def _pair(numbers: Numbers, name: str) -> Value:
+    one = numbers.get("series", {}).get(name)
+    return f"{_number(one['f1'])} / {_number(one['covering'])}" if one else MISSING
+
+
 def long_text(columns: dict[str, Numbers]) -> str:
     """Return F1 by noise model, length and coefficient of variation."""
     parts = []

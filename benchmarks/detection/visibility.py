@@ -30,13 +30,13 @@ def change_z(
     breaks = sorted([(at, at) for at in changes] + list(ramps))
     starts = [0, *(end for _, end in breaks)]
     ends = [*(start for start, _ in breaks), n]
-    sides = [_side(level, noise, start, end) for start, end in zip(starts, ends, strict=True)]
+    sides = [side(level, noise, start, end) for start, end in zip(starts, ends, strict=True)]
     for (left, left_info), (right, right_info) in itertools.pairwise(sides):
         yield abs(right - left) / math.sqrt(1 / left_info + 1 / right_info)
 
 
-def _side(level: Array, noise: Noise, start: int, end: int) -> tuple[float, float]:
-    """Return a segment's mean reading (ln units) and its information."""
+def side(level: Array, noise: Noise, start: int, end: int) -> tuple[float, float]:
+    """Return a segment's mean reading (ln units) and its information: 1 / variance of the clairvoyant's estimate."""
     if not noise.quantum:
         return float(level[start]), float(np.sum(noise.long_run_sd[start:end] ** -2.0))
     mean, sd = reading(float(level[start]), float(noise.scale[start]), noise.quantum)

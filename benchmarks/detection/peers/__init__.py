@@ -1,7 +1,7 @@
 """The detectors under test: one module each, which `load()`s a `Detector` or says why it cannot.
 
-A new one is a module with `load()` and a line in `DETECTORS`. Detectors get raw values (positive, any unit) in their
-order, and return the indices of first points of new regimes.
+A new one is a module with `load()` and a line in `DETECTORS`. Detectors get raw values in their order, generated ones
+positive and in any unit, real ones of any sign, and return the indices of first points of new regimes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
 
 from benchmarks.detection.densities import Array
 from benchmarks.detection.generator import Series
@@ -19,6 +22,21 @@ from benchmarks.detection.online import Alarm, by_prefixes, delay, delay_by_pref
 
 class NotInstalledError(Exception):
     """The peer is not there; the message says how to get it."""
+
+
+class Values(Protocol):
+    """What a detector may see of a series: values and ascending integer positions, both of shape (n,)."""
+
+    @property
+    def values(self) -> Array: ...
+
+    @property
+    def x(self) -> Array: ...
+
+
+def working_scale(values: Array) -> Array:
+    """Return logarithms, for peers that want differences alike at every level; as they are if one is not positive."""
+    return np.log(values) if (values > 0).all() else values
 
 
 @dataclass(frozen=True)
@@ -33,7 +51,7 @@ class Detector:
     cpu_s: Callable[[], float] = time.process_time
     takes_x: bool = False
 
-    def find(self, series: Series, end: int | None = None) -> list[int]:
+    def find(self, series: Values, end: int | None = None) -> list[int]:
         """Return the changes in the first `end` points of a series; default all."""
         return self.detect(*self._given(series, end))
 
@@ -49,7 +67,7 @@ class Detector:
             return delay_by_prefixes(series, lambda values: self.find(series, len(values)))
         return delay(series, self.watch(series))
 
-    def _given(self, series: Series, end: int | None) -> tuple[Array, ...]:
+    def _given(self, series: Values, end: int | None) -> tuple[Array, ...]:
         return (series.values[:end], series.x[:end]) if self.takes_x else (series.values[:end],)
 
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from benchmarks.detection.densities import Array
-from benchmarks.detection.peers import Detector
+from benchmarks.detection.peers import Detector, working_scale
 
 FACTOR = 1.3
 MIN_SEGMENT = 2
@@ -25,7 +25,7 @@ def load() -> Detector:
 
 def detect(values: Array) -> list[int]:
     """Return the changes of mean of the logarithms, ascending."""
-    y = np.log(values)
+    y = working_scale(values)
     n = len(y)
     if n < 2 * MIN_SEGMENT:
         return []

@@ -13,7 +13,7 @@ from importlib.metadata import version
 import numpy as np
 
 from benchmarks.detection.densities import Array
-from benchmarks.detection.peers import Detector
+from benchmarks.detection.peers import Detector, working_scale
 
 PENALTY = 15.0
 MIN_SIZE = 2
@@ -24,7 +24,7 @@ def load(penalty: float = PENALTY) -> Detector:
     from ruptures import KernelCPD
 
     def detect(values: Array) -> list[int]:
-        y = np.log(values)
+        y = working_scale(values)
         differences = np.diff(y)
         sd = 1.4826 * float(np.median(np.abs(differences))) / math.sqrt(2) or float(np.std(differences))
         if sd == 0:

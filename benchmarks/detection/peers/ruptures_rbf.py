@@ -9,10 +9,8 @@ from __future__ import annotations
 import math
 from importlib.metadata import version
 
-import numpy as np
-
 from benchmarks.detection.densities import Array
-from benchmarks.detection.peers import Detector
+from benchmarks.detection.peers import Detector, working_scale
 
 PENALTY = 1.0
 MIN_SIZE = 2
@@ -23,7 +21,7 @@ def load(penalty: float = PENALTY) -> Detector:
     from ruptures import KernelCPD
 
     def detect(values: Array) -> list[int]:
-        model = KernelCPD(kernel="rbf", min_size=MIN_SIZE).fit(np.log(values))
+        model = KernelCPD(kernel="rbf", min_size=MIN_SIZE).fit(working_scale(values))
         return [int(end) for end in model.predict(pen=penalty * math.log(len(values)))[:-1]]
 
     # Its matrix of distances needs n² · 16 bytes: 1.6 GB at 10 000 points.

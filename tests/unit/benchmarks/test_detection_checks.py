@@ -1,10 +1,13 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from benchmarks.detection import stopping
 from benchmarks.detection.checks import HISTORY, SCENARIOS, Check, CheckCell, make_check, standard_error
 from benchmarks.detection.comparers import COMPARERS, CheckScore, Comparer, score_check
-from benchmarks.detection.noise import MODELS
+from benchmarks.detection.families import MODELS
+from benchmarks.detection.noise import Entry, normal
 
 SEEN = CheckCell("tuning", "usual", True, 0)
 
@@ -47,12 +50,33 @@ def test_same_cell_gives_the_same_check():
     assert np.array_equal(make_check(SEEN).value, make_check(SEEN).value)
 
 
-@pytest.mark.parametrize("model", ["gaussian", "ar1"])
-def test_standard_error_is_that_of_repeated_draws(model):
+@pytest.mark.parametrize("family", MODELS)
+def test_families_have_checks_of_their_own(family):
+    others = [make_check(CheckCell(other, "hard", False, 0, cases=3)) for other in MODELS if other != family]
+    one = make_check(CheckCell(family, "hard", False, 0, cases=3))
+    assert all(not np.array_equal(one.base, other.base) for other in others)
+
+
+def test_noise_that_grows_with_the_level_is_larger_in_heads_that_are_slower(monkeypatch):
+    growing = Entry(lambda rng, x, sd: replace(normal(rng, x, sd), growth=3.0))
+    cell = CheckCell("tuning", "usual", True, 0, cases=4)
+    monkeypatch.setitem(MODELS, "tuning", {"plain": Entry(normal)})
+    plain = make_check(cell)
+    monkeypatch.setitem(MODELS, "tuning", {"growing": growing})
+    check = make_check(cell)
+    assert np.array_equal(check.base, plain.base)
+    assert np.array_equal(check.sd > plain.sd, check.effect > 0)
+    assert np.array_equal(check.sd < plain.sd, check.effect < 0)
+
+
+@pytest.mark.parametrize(
+    ("family", "model"), [("tuning", "gaussian"), ("tuning", "ar1"), ("held_out", "moving_average")]
+)
+def test_standard_error_is_that_of_repeated_draws(family, model):
     x, base, head = np.arange(16), np.arange(0, 16, 2), np.arange(1, 16, 2)
     errors, means = [], []
     for seed in range(1000):
-        noise = MODELS["tuning"][model].draw(np.random.default_rng(seed), x, 0.01)
+        noise = MODELS[family][model].draw(np.random.default_rng(seed), x, 0.01)
         errors.append(standard_error(noise, base, head))
         means.append(noise.core[head].mean() - noise.core[base].mean())
     assert np.std(means) == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=0.07)

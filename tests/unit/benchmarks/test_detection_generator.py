@@ -1,16 +1,19 @@
-from itertools import pairwise
+from dataclasses import replace
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
 
 from benchmarks.detection import oracle
+from benchmarks.detection.families import MODELS, stream
 from benchmarks.detection.generator import CVS, FAMILIES, LENGTHS, VISIBLE_Z, Cell, cells, corpus, make
-from benchmarks.detection.noise import MODELS
+from benchmarks.detection.noise import correlated, normal
 from benchmarks.detection.online import by_prefixes, delay, delay_by_prefixes, false_alarms
 from benchmarks.detection.peers.binary_segmentation import detect
 from benchmarks.detection.scoring import Score, score, total
-from benchmarks.detection.visibility import change_z, reading
+from benchmarks.detection.visibility import change_z, reading, side
 
+FAMILY_PAIRS = list(combinations(FAMILIES, 2))
 EVERY_MODEL = [(family, noise) for family in FAMILIES for noise in MODELS[family]]
 
 
@@ -39,12 +42,33 @@ def test_core_of_every_noise_model_has_about_the_standard_deviation_asked_for(fa
     assert 0.4 < np.sqrt(np.mean(squares)) / 0.01 < 3
 
 
-def test_families_share_no_noise_model():
-    assert not set(MODELS["tuning"]) & set(MODELS["held_out"])
+@pytest.mark.parametrize(("one", "other"), FAMILY_PAIRS)
+def test_families_share_no_noise_model_by_name_or_by_what_it_draws(one, other):
+    assert not set(MODELS[one]) & set(MODELS[other])
+    drawn = []
+    for family in (one, other):
+        noises = [
+            entry.draw(np.random.default_rng(0), np.arange(60), 1.0) for entry in MODELS[family].values()
+        ]
+        drawn.append({(noise.core.tobytes(), noise.nuisance.tobytes(), noise.quantum) for noise in noises})
+    assert not drawn[0] & drawn[1]
+
+
+@pytest.mark.parametrize(("one", "other"), FAMILY_PAIRS)
+def test_families_share_no_random_stream(one, other):
+    assert stream(one, "the same path", 1).random() != stream(other, "the same path", 1).random()
+    first = [{stream(family, cell.path, 1).random() for cell in cells(family)} for family in (one, other)]
+    assert not first[0] & first[1]
+
+
+def test_series_of_validation_are_those_of_when_it_was_held_out():
+    series = make(Cell("validation", "steps", "three_states", 0.01, 125))
+    assert series.changes == (5,)
+    assert series.values[:3] == pytest.approx([17.357968107714925, 17.451704568264315, 17.587376817780832])
 
 
 def test_same_cell_gives_the_same_series_and_another_seed_another():
-    first, again, other = (make(Cell("held_out", "steps", "t4", 0.01, 125, 0, seed)) for seed in (1, 1, 2))
+    first, again, other = (make(Cell("validation", "steps", "t4", 0.01, 125, 0, seed)) for seed in (1, 1, 2))
     assert np.array_equal(first.values, again.values)
     assert first.changes == again.changes
     assert not np.array_equal(first.values, other.values)
@@ -101,6 +125,39 @@ def test_z_of_correlated_noise_uses_the_long_run_standard_deviation():
     assert z == pytest.approx(0.02 / (0.01 * np.sqrt((1 + phi) / (1 - phi)) * np.sqrt(2 / 50)))
 
 
+@pytest.mark.parametrize(("ar", "ma"), [((), (0.7, 0.4)), ((0.8,), (-0.5,)), ((0.5, 0.2), (0.4,))])
+def test_whitening_of_correlated_noise_leaves_its_innovations(ar, ma):
+    noise = correlated(np.random.default_rng(1), 20_000, 1.0, ar, ma)
+    shares = np.array([-1.0, *noise.whitening])
+    left = -np.convolve(noise.core, shares)[len(shares) : 20_000] / noise.scale[0]
+    assert left.std() == pytest.approx(1, abs=0.02)
+    assert all(abs(np.mean(left[lag:] * left[:-lag])) < 0.03 for lag in range(1, 6))
+
+
+def test_noise_grows_with_the_level_where_its_model_says_so():
+    noise = normal(np.random.default_rng(0), np.arange(3), 0.01)
+    level = np.array([0.0, 0.1, -5.0])
+    assert noise.under(level) is noise
+    grown = replace(noise, growth=2.0).under(level)
+    assert grown.scale == pytest.approx(noise.scale * [1, np.exp(0.2), 1 / 4])
+    assert grown.core == pytest.approx(noise.core * [1, np.exp(0.2), 1 / 4])
+
+
+@pytest.mark.parametrize(("family", "noise"), EVERY_MODEL)
+def test_error_of_a_clairvoyants_difference_is_what_visibility_takes_it_for(family, noise):
+    errors = []
+    for copy in range(80):
+        series = make(Cell(family, "flat", noise, 0.01, 100, copy))
+        seen = np.log(series.values / series.base) - series.realised.nuisance
+        weights = series.realised.long_run_sd**-2.0
+        left, right = (np.average(seen[half], weights=weights[half]) for half in (slice(50), slice(50, 100)))
+        variances = [1 / side(series.level, series.realised, *ends)[1] for ends in ((0, 50), (50, 100))]
+        errors.append((right - left) / np.sqrt(sum(variances)))
+    # Few draws of a law with very heavy tails have less than its standard deviation.
+    assert 0.6 < np.std(errors) < 1.3
+    assert abs(np.mean(errors)) < 0.4
+
+
 def test_reading_of_a_coarse_timer_hides_a_step_within_one_of_its_units():
     assert reading(0.02, 0.0005, 0.1)[0] == reading(0.0, 0.0005, 0.1)[0]
     assert reading(0.06, 0.0005, 0.1)[0] == pytest.approx(np.log(1.1))
@@ -120,8 +177,20 @@ def test_oracle_finds_most_of_what_is_visible_and_little_else(family):
     assert 0.9 < scores.f1 < 1
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_oracle_sees_no_change_where_it_is_told_of_one_that_did_not_happen(family):
+    asked = alarms = 0
+    for series in corpus(family, kinds=("flat",), lengths=(125,), cvs=(0.01,), per_cell=8):
+        (_, left), (_, right) = (side(series.level, series.realised, *ends) for ends in ((0, 60), (60, 125)))
+        size = VISIBLE_Z * np.sqrt(1 / left + 1 / right)
+        told = replace(series, changes=(60,), level=np.where(np.arange(125) >= 60, size, 0.0))
+        asked, alarms = asked + 1, alarms + len(oracle.detect(told))
+    assert asked > 100
+    assert alarms <= 1
+
+
 def test_oracle_places_a_change_in_strongly_correlated_noise_where_it_is():
-    series = make(Cell("held_out", "delay_5", "strong_ar1", 0.003, 125))
+    series = make(Cell("validation", "delay_5", "strong_ar1", 0.003, 125))
     assert oracle.detect(series) == list(series.changes)
 
 
