@@ -75,7 +75,7 @@ log = logging.getLogger(__name__)
     type=click.FloatRange(min=0),
     default=20.0,
     show_default=True,
-    help="Environments unused for longest are removed above this size.",
+    help="Environments unused for longest are removed above this size, and the caches of pip and uv emptied.",
 )
 @click.option(
     "--longest-settle-s",

@@ -1,4 +1,4 @@
-"""What all of the analysis over arrays shares: the array's type, running sums, two constants of statistics."""
+"""What all of the analysis over arrays shares: the array's type, running sums, the median, two constants."""
 
 from __future__ import annotations
 
@@ -22,3 +22,14 @@ def running_sums(values: Array) -> Array:
     sums[0] = 0.0
     values.cumsum(out=sums[1:])
     return sums
+
+
+def median(values: Array) -> float:
+    """Return the median of finite values, shape (n,), n ≥ 1, however large they are.
+
+    numpy's own sums the two middle ones, which may be beyond all numbers, and imports all of its masked arrays.
+    """
+    middle = (len(values) - 1) // 2, len(values) // 2
+    in_order = np.partition(values, middle)
+    low, high = float(in_order[middle[0]]), float(in_order[middle[1]])
+    return low + (high - low) / 2 if (low < 0) == (high < 0) else (low + high) / 2

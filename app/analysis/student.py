@@ -24,7 +24,8 @@ _ASYMPTOTIC = 8.0
 def upper_tail(t: Array, freedom: Array) -> Array:
     """Return P(T > t) for `freedom` > 0 degrees of freedom, elementwise; t may be infinite."""
     finite = np.where(np.isfinite(t), t, 0.0)
-    x = freedom / (freedom + finite * finite)
+    with np.errstate(over="ignore"):  # a t whose square is beyond all numbers has no tail
+        x = freedom / (freedom + finite * finite)
     tail = 0.5 * _incomplete_beta(freedom / 2, x)
     tail = np.where(np.isfinite(t), tail, 0.0)
     result: Array = np.where(t >= 0, tail, 1 - tail)

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from app.commands.connection import is_local, service_for_call
+from app.commands.connection import service_for_call
 from app.commands.progress import follow
 from app.commands.up import interrupt_on_sigterm
 from app.domain.errors import DataError
@@ -118,7 +118,7 @@ def request_of(
 def _source(
     client: ServiceClient, repository: Repository, base: GitCommit, head: GitCommit
 ) -> dict[str, str]:
-    if is_local(client.url):
+    if client.reads_paths:
         return {"kind": "git", "location": str(repository.git_dir)}
     with tempfile.TemporaryDirectory(prefix="ratchet-bundle-") as folder:
         bundle = Path(folder) / "commits.bundle"

@@ -7,14 +7,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from app.config import DEFAULT_HOST, default_data_dir
 from app.integrations.service_client import ServiceClient
 from app.local.data_dir import DataDir, read_secret
 from app.local.stack import (
     DEFAULT_WORKER,
-    LOOPBACK,
     WORKER_VARIABLE,
     LocalStack,
     StackOptions,
@@ -30,12 +28,14 @@ def service_for_call(say: Say) -> Iterator[ServiceClient]:
     """Yield a client of the service to use; one that had to be started is stopped afterwards."""
     url, token = os.environ.get("RATCHET_URL"), os.environ.get("RATCHET_TOKEN")
     data = DataDir(Path(os.environ.get("RATCHET_DATA_DIR") or default_data_dir()))
-    if url:
-        yield ServiceClient(url, token or read_secret(data.admin_token))
-        return
     running = connection_of(data)
+    if url:
+        # An address on this machine says little: behind it may be containers, which have files of their own.
+        reads_paths = running is not None and running[0] == url.rstrip("/")
+        yield ServiceClient(url, token or read_secret(data.admin_token), reads_paths=reads_paths)
+        return
     if running is not None:
-        yield ServiceClient(running[0], token or running[1])
+        yield ServiceClient(running[0], token or running[1], reads_paths=True)
         return
     with _started(data, say) as client:
         yield client
@@ -46,13 +46,13 @@ def _started(data: DataDir, say: Say) -> Iterator[ServiceClient]:
     data.make()
     running = _wait_for_folder(data, say)
     if running is not None:
-        yield ServiceClient(*running)
+        yield ServiceClient(*running, reads_paths=True)
         return
     kind = os.environ.get(WORKER_VARIABLE, DEFAULT_WORKER)
     stack = LocalStack(data, StackOptions(DEFAULT_HOST, 0, kind), say)
     try:
         stack.start()
-        yield ServiceClient(stack.url, read_secret(data.admin_token), stays=False)
+        yield ServiceClient(stack.url, read_secret(data.admin_token), stays=False, reads_paths=True)
     finally:
         say("stopping the service")
         stack.stop()
@@ -74,8 +74,3 @@ def _wait_for_folder(data: DataDir, say: Say) -> tuple[str, str | None] | None:
         if running is not None:
             return running
     return None
-
-
-def is_local(url: str) -> bool:
-    """Say whether the service is on this machine, so that its workers can read a path of ours."""
-    return urlsplit(url).hostname in LOOPBACK

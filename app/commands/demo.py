@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from app.commands.check import read_settings_of, request_of, run_check
-from app.commands.up import interrupt_on_sigterm, say, say_ready
+from app.commands.up import interrupt_on_sigterm, say, serving
 from app.config import DEFAULT_HOST, default_data_dir
 from app.demo.repository import PULL_REQUESTS, make_repository
 from app.domain.errors import UnavailableError
@@ -34,26 +34,18 @@ def demo(data_dir: Path | None, port: int, leave: bool) -> int:
     if not data.acquire():
         raise UnavailableError(f"a demo runs on {data.path} already; name another folder with --data-dir")
     interrupt_on_sigterm()
-    stack = LocalStack(data, StackOptions(DEFAULT_HOST, port), say)
-    try:
-        stack.start()
-        data.announce(stack.url)
-        say_ready(stack)
+    with serving(data, StackOptions(DEFAULT_HOST, port)) as stack:
         reports = _check_all(stack, data)
         _say_where(stack, reports, time.monotonic() - begun, leave=leave)
         if not leave:
             signal.pause()
-    finally:
-        say("stopping")
-        stack.stop()
-        data.release()
     return 0
 
 
 def _check_all(stack: LocalStack, data: DataDir) -> list[Path]:
     repository = Repository(make_repository(data.path / "tinynet"))
     say(f"made a repository with three pull requests in {repository.path}")
-    client = ServiceClient(stack.url, read_secret(data.admin_token))
+    client = ServiceClient(stack.url, read_secret(data.admin_token), reads_paths=True)
     reports = []
     for pull_request in PULL_REQUESTS:
         base, head = repository.commit("main"), repository.commit(pull_request.branch)

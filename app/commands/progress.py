@@ -92,5 +92,6 @@ def _stage(job: dict[str, Any]) -> str:
     if state in ("leased", "running"):
         return " ".join(filter(None, (_WORDS.get(job["phase"], "starting"), job["detail"])))
     if state == "succeeded":
-        return f"done: {job['pairs']} pairs in {job['device_s']:.0f} s"
+        done = f"done: {job['pairs']} pairs in {job['device_s']:.0f} s"
+        return "; ".join(filter(None, (done, job["message"])))
     return ": ".join(filter(None, (state.replace("_", " "), job["message"] or job["reason"])))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -43,20 +45,27 @@ def up(data_dir: Path, host: str, port: int, kind: str) -> int:
     if not data.acquire():
         return _say_running(data)
     stop = stop_on_signals()
-    stack = LocalStack(data, StackOptions(host, port, kind), say)
+    with serving(data, StackOptions(host, port, kind)):
+        stop.wait()
+    return 0
+
+
+@contextmanager
+def serving(data: DataDir, options: StackOptions) -> Iterator[LocalStack]:
+    """Run the service on a data folder that was acquired, and release the folder afterwards."""
+    stack = LocalStack(data, options, say)
     try:
         stack.start()
         data.announce(stack.url)
-        say_ready(stack)
-        stop.wait()
+        _say_ready(stack)
+        yield stack
     finally:
         say("stopping")
         stack.stop()
         data.release()
-    return 0
 
 
-def say_ready(stack: LocalStack) -> None:
+def _say_ready(stack: LocalStack) -> None:
     """Print the lines that scripts wait for."""
     if stack.new_admin_token:
         print(f"admin token: {stack.new_admin_token}", flush=True)

@@ -9,6 +9,7 @@ Prefixes follow the SI brochure (BIPM, 9th edition, table 7), the binary ones IE
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from dataclasses import dataclass
@@ -102,10 +103,18 @@ def parse_quantity(text: str) -> Quantity:
 
 def to_base(value: float, unit: str) -> tuple[float, str]:
     """Return `value` and `unit` in base units; the empty unit is 1, an unknown symbol stays as it is."""
+    scale = _scale_of(unit)
+    return value * scale.times / scale.over, scale.base
+
+
+@functools.lru_cache(maxsize=256)
+def _scale_of(unit: str) -> _Scale:
     first, *others = (_SCALES.get(symbol, _Scale(symbol)) for symbol in _symbols(unit))
-    times = first.times * math.prod(scale.over for scale in others)
-    over = first.over * math.prod(scale.times for scale in others)
-    return value * times / over, "/".join((first.base, *(_singular(scale.base) for scale in others)))
+    return _Scale(
+        "/".join((first.base, *(_singular(scale.base) for scale in others))),
+        times=first.times * math.prod(scale.over for scale in others),
+        over=first.over * math.prod(scale.times for scale in others),
+    )
 
 
 def base_unit(unit: str) -> str:

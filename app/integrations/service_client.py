@@ -35,12 +35,16 @@ _PASSING = (502, 503, 504)
 
 
 class ServiceClient:
-    """Calls the service at `url` with `token`; `stays` says whether it goes on when the caller is done."""
+    """Calls the service at `url` with `token`.
 
-    def __init__(self, url: str, token: str | None, *, stays: bool = True) -> None:
+    `stays` says whether it goes on when the caller is done, `reads_paths` whether its workers can read a path of ours.
+    """
+
+    def __init__(self, url: str, token: str | None, *, stays: bool = True, reads_paths: bool = False) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.url = url.rstrip("/")
         self.stays = stays
+        self.reads_paths = reads_paths
         self._http = httpx.Client(base_url=self.url, headers=headers, timeout=_TIMEOUT)
 
     def ask_check(self, wanted: dict[str, Any]) -> int:

@@ -12,6 +12,9 @@ from app.reports.svg import text
 
 WIDTH, HEIGHT = 240, 18
 _MIDDLE, _REACH = WIDTH // 2, WIDTH // 2 - 8
+_CHARACTER = 7
+"""What a character of a label takes: on average, in a wide font at the style sheet's 10.5 px."""
+_LABEL_GAP = 4
 
 
 def scale_marks(scale: EffectScale, limits: Thresholds) -> Markup:
@@ -57,11 +60,14 @@ def interval_bar(
 
 def scale_axis(scale: EffectScale) -> Markup:
     """Return the labelled axis that the bars share: raw changes of a lower-is-better metric, worse to the right."""
-    ticks = [sign * tick for tick in scale.ticks(least_gap=0.34) for sign in (-1, 1)]
-    labels = [text(_x(scale, tick), 12, tick_label(tick), "mid") for tick in (0.0, *ticks)]
+    labels = [text(_x(scale, tick), 12, tick_label(tick), "mid") for tick in scale.ticks(_label_length)]
     return Markup('<svg class="axis" viewBox="0 0 {} 16" aria-hidden="true">{}</svg>').format(
         WIDTH, Markup("").join(labels)
     )
+
+
+def _label_length(tick: float) -> float:
+    return (len(tick_label(tick)) * _CHARACTER + _LABEL_GAP) / _REACH
 
 
 def _whiskers(scale: EffectScale, low: float | None, high: float | None) -> str:

@@ -7,7 +7,6 @@ counted, the quietest first.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -117,8 +116,12 @@ def _common_flags(shown: Sequence[Finding]) -> frozenset[str]:
 
 
 def _common_level(shown: Sequence[Finding]) -> str:
-    levels = Counter(f.case.ci_level for f in shown if quantities.finite(f.case.ci_level) is not None)
-    return quantities.level(levels.most_common(1)[0][0]) if levels else ""
+    """Return the level of the intervals, the lowest where they differ: what changed with many others needs less."""
+    levels = {f.case.ci_level for f in shown if quantities.finite(f.case.ci_level) is not None}
+    if not levels:
+        return ""
+    lowest = quantities.level(min(level for level in levels if level is not None))
+    return lowest if len(levels) == 1 else f"{lowest} or more"
 
 
 def _folds(result: CheckResult, ranked: Sequence[Finding], common: frozenset[str]) -> dict[int, Fold]:

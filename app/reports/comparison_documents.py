@@ -7,7 +7,7 @@ from typing import Any
 from app.analysis.comparison.results import Comparison
 from app.reports.documents import number
 
-CSV_HEADER = "benchmark change ci_low ci_high p_value q_value verdict n_base n_head".split()
+CSV_HEADER = "benchmark change ci_low ci_high p_value q_value verdict n_base n_head note".split()
 
 
 def comparison_document(compared: Comparison) -> dict[str, Any]:
@@ -22,6 +22,7 @@ def comparison_document(compared: Comparison) -> dict[str, Any]:
         "verdict": compared.verdict.value,
         "n_base": int(compared.n_base),
         "n_head": int(compared.n_head),
+        "note": compared.note or None,
     }
 
 

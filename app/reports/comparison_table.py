@@ -14,17 +14,22 @@ from app.analysis.comparison.results import Comparison
 from app.domain.results import Better
 from app.domain.verdicts import Verdict
 from app.reports import quantities
-from app.reports.grid import LEAST_WIDTH, Column, Paint, column, fitted, joined, wrapped
+from app.reports.grid import (
+    LEAST_WIDTH,
+    Column,
+    Paint,
+    column,
+    verdict_table,
+    without_quietest,
+    wrapped,
+)
 from app.reports.numerals import probability
+from app.reports.ranking import worse_bounds, worse_ln
 from app.reports.scale import EffectScale, effect_scale
 from app.reports.text import plain
 from app.reports.words import count, word_of
 
-_TONES = {Verdict.REGRESSED: ("red",), Verdict.IMPROVED: ("cyan",), Verdict.INCONCLUSIVE: ("yellow",)}
 _ORDER = (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.INCONCLUSIVE, Verdict.NO_REGRESSION)
-
-MANY_ROWS, QUIET_ROWS = 30, 10
-"""From more rows than the first, only so many of those without regression are shown as the second says."""
 
 _PICTURE = 25
 """Characters of an interval's picture; odd, so that zero has one."""
@@ -54,36 +59,16 @@ def render_comparisons(
     room = None if width is None else max(width, LEAST_WIDTH)
     paint = Paint(color)
     ranked = sorted(compared, key=lambda one: -_harm(one, rule))
-    shown = _shown(ranked, rule)
-    table = fitted(_table_columns(shown, rule), room, named=1)
-    lines = [paint(joined(table, None), "faint")]
-    lines += [paint(joined(table, row), *_TONES.get(one.verdict, ())) for row, one in enumerate(shown)]
-    if hidden := len(ranked) - len(shown):
-        verb = "shows" if hidden == 1 else "show"
-        lines += wrapped(f"and {hidden} more {verb} no regression, with smaller changes", room)
+    shown = without_quietest(ranked, lambda one: one.verdict, lambda one: worse_ln(one.change, rule.better))
+    verdicts = [one.verdict for one in shown]
+    lines = verdict_table(_table_columns(shown, rule), verdicts, len(ranked) - len(shown), room, paint)
     return "\n".join([*lines, "", *_summary(compared, rule, seconds, room)]) + "\n"
 
 
 def _harm(one: Comparison, rule: ComparisonRule) -> float:
     """Return the change in ln units, positive = worse; minus infinity where there is none."""
-    effect = _effect(one.change, rule)
+    effect = worse_ln(one.change, rule.better)
     return -math.inf if effect is None else effect
-
-
-def _effect(change: float | None, rule: ComparisonRule) -> float | None:
-    value = quantities.finite(change)
-    if value is None or value <= -1:
-        return None
-    return math.log1p(value) * (1 if rule.better == "lower" else -1)
-
-
-def _shown(ranked: Sequence[Comparison], rule: ComparisonRule) -> list[Comparison]:
-    if len(ranked) <= MANY_ROWS:
-        return list(ranked)
-    quiet = [one for one in ranked if one.verdict is Verdict.NO_REGRESSION]
-    largest = sorted(quiet, key=lambda one: -abs(_effect(one.change, rule) or 0.0))[:QUIET_ROWS]
-    kept = {id(one) for one in largest}
-    return [one for one in ranked if one.verdict is not Verdict.NO_REGRESSION or id(one) in kept]
 
 
 def _table_columns(shown: Sequence[Comparison], rule: ComparisonRule) -> list[Column]:
@@ -104,7 +89,7 @@ def _table_columns(shown: Sequence[Comparison], rule: ComparisonRule) -> list[Co
 
 def _interval(one: Comparison) -> str:
     if quantities.finite(one.change) is None:
-        return quantities.ABSENT
+        return one.note or quantities.ABSENT
     return quantities.interval(one.ci_low, one.ci_high)
 
 
@@ -113,8 +98,8 @@ def _counts(one: Comparison) -> str:
 
 
 def _scale(shown: Sequence[Comparison], rule: ComparisonRule) -> EffectScale:
-    effects = [_effect(one.change, rule) for one in shown]
-    bounds = [_effect(bound, rule) for one in shown for bound in (one.ci_low, one.ci_high)]
+    effects = [worse_ln(one.change, rule.better) for one in shown]
+    bounds = [bound for one in shown for bound in worse_bounds(one.ci_low, one.ci_high, rule.better)]
     return effect_scale(
         math.log1p(rule.tolerance), *([e for e in found if e is not None] for found in (effects, bounds))
     )
@@ -123,17 +108,15 @@ def _scale(shown: Sequence[Comparison], rule: ComparisonRule) -> EffectScale:
 def _picture(one: Comparison, rule: ComparisonRule, scale: EffectScale) -> str:
     """Return the interval as a line and the change as a dot, on one scale for all; dots mark the tolerance."""
     cells = [" "] * _PICTURE
-    for effect in (-scale.knee, scale.knee):
+    for effect in (-scale.tolerance, scale.tolerance):
         cells[_place(effect, scale)] = "┊"
     cells[_PICTURE // 2] = "│"
-    change = _effect(one.change, rule)
+    change = worse_ln(one.change, rule.better)
     if change is None:
         return "".join(cells)
-    ends = [_effect(bound, rule) for bound in (one.ci_low, one.ci_high)]
-    if rule.better == "higher":
-        ends.reverse()
-    low = 0 if ends[0] is None else _place(ends[0], scale)
-    high = _PICTURE - 1 if ends[1] is None else _place(ends[1], scale)
+    bottom, top = worse_bounds(one.ci_low, one.ci_high, rule.better)
+    low = 0 if bottom is None else _place(bottom, scale)
+    high = _PICTURE - 1 if top is None else _place(top, scale)
     for place in range(low, high + 1):
         cells[place] = "─" if cells[place] == " " else "┼"
     cells[_place(change, scale)] = "●"

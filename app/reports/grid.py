@@ -1,18 +1,27 @@
-"""Tables on a terminal: columns that leave when there is no room for them, and colours that can be off."""
+"""Tables on a terminal: columns that leave when there is no room for them, rows that do, colours that can be off."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from textwrap import wrap
+from typing import TypeVar
 
+from app.domain.verdicts import Verdict
 from app.reports.text import columns, fit, pad
+from app.reports.words import word_of
 
 GAP = "  "
 LEAST_WIDTH = 40
 """Columns of a terminal that narrower ones count as."""
 
+MANY_ROWS, QUIET_ROWS = 30, 10
+"""From more rows than the first, only so many of those without regression are shown as the second says."""
+
+Row = TypeVar("Row")
+
+_TONES = {"regressed": "red", "fails": "red", "improved": "cyan", "open": "yellow", "unmeasured": "yellow"}
 _CODES = {"bold": "1", "faint": "2", "red": "31", "yellow": "33", "magenta": "35", "cyan": "36"}
 
 
@@ -42,6 +51,35 @@ class Column:
     def width(self) -> int:
         """Columns of the terminal that it takes; asked for in every row, so counted once."""
         return max(map(_columns, (self.title, *self.cells)))
+
+
+def styles_of(tone: str) -> tuple[str, ...]:
+    """Return the styles in which a verdict's or a conclusion's line is painted, by its tone in `words`."""
+    return (_TONES[tone],) if tone in _TONES else ()
+
+
+def without_quietest(
+    rows: Sequence[Row], verdict_of: Callable[[Row], Verdict | None], effect_of: Callable[[Row], float | None]
+) -> list[Row]:
+    """Return all rows, or where there are many all but those without regression whose effects are smallest."""
+    if len(rows) <= MANY_ROWS:
+        return list(rows)
+    quiet = [i for i, row in enumerate(rows) if verdict_of(row) is Verdict.NO_REGRESSION]
+    left_out = set(sorted(quiet, key=lambda i: -abs(effect_of(rows[i]) or 0.0))[QUIET_ROWS:])
+    return [row for i, row in enumerate(rows) if i not in left_out]
+
+
+def verdict_table(
+    table: Sequence[Column], verdicts: Sequence[Verdict | None], n_hidden: int, room: int | None, paint: Paint
+) -> list[str]:
+    """Return the lines of a table whose second column names what has the verdict, with how many rows are hidden."""
+    kept = fitted(table, room, named=1)
+    lines = [paint(joined(kept, None), "faint")]
+    lines += [paint(joined(kept, i), *styles_of(word_of(v).tone)) for i, v in enumerate(verdicts)]
+    if n_hidden:
+        verb = "shows" if n_hidden == 1 else "show"
+        lines += wrapped(f"and {n_hidden} more {verb} no regression, with smaller changes", room)
+    return lines
 
 
 def column(title: str, cells: Iterable[str], *, right: bool = False, expendable: int = 0) -> Column:
@@ -91,4 +129,6 @@ def _columns(cell: str) -> int:
 
 def wrapped(text: str, room: int | None) -> list[str]:
     """Return the text in lines of at most `room` columns, later ones indented; one line without a limit."""
-    return [text] if room is None else wrap(text, room, subsequent_indent="  ")
+    if room is None:
+        return [text]
+    return [fit(line, room) for line in wrap(text, room, subsequent_indent="  ")]

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from app.analysis.arrays import median
 from app.analysis.detection.results import ChangePoint, Episode
 from app.reports import quantities
 from app.reports.grid import GAP, LEAST_WIDTH, Column, Paint, column, fitted, joined, wrapped
 from app.reports.history_documents import ExaminedSeries
 from app.reports.numerals import levels, probability
-from app.reports.sparkline import MARK, median, sparkline
+from app.reports.sparkline import MARK, sparkline
 from app.reports.text import fit, plain
 from app.reports.words import count
 
@@ -104,7 +105,7 @@ def _sparks(one: ExaminedSeries, width: int) -> str:
 def _noise(one: ExaminedSeries) -> str:
     if one.found.noise is None or one.found.relative:
         return quantities.percent(one.found.noise)
-    return f"{one.found.noise:.3g}"
+    return quantities.ABSENT if quantities.finite(one.found.noise) is None else f"{one.found.noise:.3g}"
 
 
 def _notes(one: ExaminedSeries) -> str:
@@ -141,7 +142,8 @@ def _change_columns(changes: Sequence[tuple[ExaminedSeries, ChangePoint]]) -> li
 def _size(change: ChangePoint) -> str:
     if quantities.finite(change.change) is not None:
         return quantities.change(change.change)
-    return f"{change.after - change.before:+.3g}".replace("-", "−")
+    difference = quantities.finite(change.after - change.before)
+    return quantities.ABSENT if difference is None else f"{difference:+.3g}".replace("-", "−")
 
 
 def _interval(change: ChangePoint) -> str:

@@ -23,6 +23,8 @@ WIDTH, HEIGHT = 400, 196
 _SHORT_SYMBOL = 3
 """Characters of a unit that fit behind the number at a tick."""
 _LONGEST_UNIT = 24
+_LABEL_HEIGHT = 0.24
+"""What a line of the labels takes of an axis of effects, which is 2 long."""
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, WIDTH - 10, 12, HEIGHT - 28
 
 
@@ -207,9 +209,9 @@ def _grid_of_effects(scale: EffectScale, limits: Thresholds, better: Better) -> 
         return "".join(f"M{_LEFT} {_effect_y(scale, effect)}H{_RIGHT}" for effect in effects)
 
     raw = 1 if better == "lower" else -1
-    ticks = [sign * tick for tick in scale.ticks(least_gap=0.24) for sign in (-1, 1)]
     labels = [
-        text(_LEFT - 6, _effect_y(scale, tick) + 4, tick_label(raw * tick), "end") for tick in (0.0, *ticks)
+        text(_LEFT - 6, _effect_y(scale, raw * tick) + 4, tick_label(tick), "end")
+        for tick in scale.ticks(lambda _: _LABEL_HEIGHT)
     ]
     tau, tau0 = limits.tolerance, limits.minimum_effect
     return Markup(

@@ -51,8 +51,8 @@ def interval(low: float | None, high: float | None) -> str:
     bottom, top = finite(low), finite(high)
     if bottom is None and top is None:
         return UNBOUNDED
-    if top is not None and top >= _TIMES_FROM:
-        return f"{change(bottom) if bottom is not None else '−∞'} … {change(top)}"
+    if any(end is not None and end >= _TIMES_FROM for end in (bottom, top)):
+        return f"{'−∞' if bottom is None else change(bottom)} … {'+∞' if top is None else change(top)}"
     return f"{'−∞' if bottom is None else _signed(bottom)} … {'+∞' if top is None else _signed(top)} %"
 
 
@@ -142,7 +142,9 @@ def _percent_digits(magnitude: float) -> str:
         return "0"
     if points < 0.995:
         return f"{points:.2f}"
-    return f"{points:.1f}" if points < 99.95 else f"{points:.0f}"
+    if points < 99.95:
+        return f"{points:.1f}"
+    return f"{points:.0f}" if points < 1e6 else f"{points:.2g}"
 
 
 def _alike(first: float, second: float) -> tuple[str, str]:

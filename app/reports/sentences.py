@@ -58,9 +58,10 @@ def method(result: CheckResult) -> str:
         "interval that stays valid however often it is looked at was held against two limits: wholly beyond "
         f"the minimum effect (tau0 = {tau0}) on the worse side is regressed, on the better side improved; "
         f"excluding the tolerance (tau = {tau}) at 95 % is no regression; anything else was measured on until "
-        f"the device time was spent. A result is one metric of one case; over all gating results (M = {total}), "
-        f"the chance of calling even one regressed or improved that did not move is at most alpha = {alpha}, "
-        "which is why single intervals are wide. Exploratory metrics have no such protection."
+        f"the device time was spent. A result is one metric of one case; if none of the gating results (M = {total}) "
+        f"moved, the chance of calling even one regressed or improved is at most alpha = {alpha}, and if some did, "
+        "at most that share of those called is expected to be wrong. That is why single intervals are wide, and less "
+        "so where much changed together. Exploratory metrics have no such protection."
     )
 
 

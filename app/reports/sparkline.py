@@ -8,6 +8,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from app.analysis.arrays import median
+
 BLOCKS = "▁▂▃▄▅▆▇█"
 MARK = "│"
 
@@ -59,12 +61,6 @@ def _medians(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
         return values
     bounds = np.linspace(0, len(values), n + 1).round().astype(int)
     return np.array([median(values[start:end]) for start, end in pairwise(bounds)])
-
-
-def median(values: NDArray[np.float64]) -> float:
-    """Return the median of at least one value; numpy's own imports all of its masked arrays, which is slow."""
-    ordered = np.sort(values)
-    return float(ordered[(len(values) - 1) // 2] + ordered[len(values) // 2]) / 2
 
 
 def _scale(levels: NDArray[np.float64], spread: float) -> tuple[float, float]:

@@ -78,6 +78,8 @@ REASONS = {
     "attempts_used_up": "every attempt ended in a fault of its worker",
     "agent_fault": "the worker's agent failed",
     "device_time": "the device time was spent",
+    "device_time_left": "the device time left was too short for another block of pairs",
+    "agent_ended": "the worker's agent ended before it was settled",
     "max_pairs": "the largest number of pairs was reached",
     "foreign_process": "another process was on the device",
     "ecc": "the device reported a memory or driver error",

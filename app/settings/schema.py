@@ -203,8 +203,8 @@ GATE = Section(
         Key(
             "device_minutes",
             t.DEVICE_MINUTES,
-            "Device time per suite, device class and check, in minutes; "
-            "what is open when it is spent stays `inconclusive`.",
+            "Device time per suite, device class and check, in minutes. From the third on, no block of pairs is begun "
+            "that would not fit into what is left of it; what is open in the end stays `inconclusive`.",
         ),
         Key(
             "strict",

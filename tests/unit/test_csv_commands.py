@@ -201,6 +201,37 @@ def test_compare_prints_csv_and_a_table(pair_file: Path, capsys: pytest.CaptureF
     assert "2 benchmarks compared" in capsys.readouterr().out
 
 
+def hostile_sides() -> str:
+    pools = [
+        ("1.7e308",),
+        ("1.7e308", "-1.7e308"),
+        ("5e-324", "1.7e308"),
+        ("0", "5e-324", "-1"),
+        ("0", "0", "1.7e308"),
+    ]
+    rows = [
+        f"{'/'.join(pool)}/{n},{side},{block},{pool[(block * block + at) % len(pool)]}"
+        for pool in pools
+        for n in (3, 8, 12)
+        for at, side in enumerate(SIDES)
+        for block in range(n + at)
+    ]
+    return "\n".join(["benchmark,side,block,value", *rows]) + "\n"
+
+
+@pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]])
+def test_compare_judges_the_largest_and_smallest_numbers_without_a_warning(
+    form: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "hostile.csv").write_text(hostile_sides())
+    assert run(["compare", str(tmp_path / "hostile.csv"), *form]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert not re.search(r"\b(?:nan|inf|Infinity)\b", printed.out, re.IGNORECASE)
+    assert "base is around 0" in printed.out
+    assert max(map(len, printed.out.splitlines())) < 250
+
+
 @pytest.mark.parametrize(
     "limits",
     [["--tolerance", "2%", "--minimum-effect", "3%"], ["--tolerance", "1%", "--minimum-effect", "0.01"]],
@@ -438,3 +469,21 @@ def test_compare_finds_the_benchmark_that_became_slower(tmp_path: Path, capsys: 
     assert [name for name, one in found.items() if one["verdict"] == "regressed"] == ["k3"]
     assert found["k3"]["ci_low"] < found["k3"]["change"] < found["k3"]["ci_high"]
     assert found["k3"]["change"] == pytest.approx(0.2, abs=0.02)
+
+
+@pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]])
+def test_detect_examines_the_largest_and_smallest_numbers_without_a_warning(
+    form: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    levels = ["1.7e308", "-1.7e308", "5e-324", "0", "1e-300"]
+    rows = [
+        f"{before} to {after},{x},{before if x < 20 else after}"
+        for before in levels
+        for after in levels
+        for x in range(40)
+    ]
+    (tmp_path / "hostile.csv").write_text("\n".join(["series,x,value", *rows]) + "\n")
+    assert run(["detect", str(tmp_path / "hostile.csv"), *form]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert not re.search(r"\b(?:nan|inf|Infinity)\b", printed.out, re.IGNORECASE)

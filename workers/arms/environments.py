@@ -22,7 +22,6 @@ import re
 import secrets
 import shlex
 import shutil
-import stat
 import sys
 import time
 from dataclasses import dataclass
@@ -34,10 +33,10 @@ from urllib.parse import unquote, urlsplit
 from pydantic import BaseModel
 
 from workers.arms.checkout import NO_SPACE, UNREACHABLE, UNUSED_S, Git, is_unused, last_line
-from workers.arms.packages import SHIM
-from workers.arms.workspace import remove_tree
+from workers.arms.packages import SHIM, prune_caches
+from workers.arms.workspace import remove_tree, tree_size_b
 from workers.errors import ArmError, JobError
-from workers.programs.runner import Ended, Program, Runner
+from workers.programs.runner import TAIL_B, Ended, Program, Runner
 from workers.protocol import SuiteSpec
 
 log = logging.getLogger(__name__)
@@ -113,17 +112,24 @@ class Environments:
         runner: Runner,
         variables: dict[str, str],
         *,
+        packages: Path,
         max_gb: float,
         uv: str | None,
     ) -> None:
-        """Name the folder, the means, what set-up commands find in their environment, and the limit of all sizes."""
+        """Name the folder, the means, and what set-up commands find in their environment.
+
+        `max_gb` is the limit of all environments together [GiB], and by itself that of the installers' caches in
+        `packages`.
+        """
         self._folder = folder
         self._git = git
         self._runner = runner
         self._variables = variables
+        self._packages = packages
         self._max_b = max_gb * GIB
         self._uv = uv
         self._in_use: set[Path] = set()
+        self._has_built = False
         folder.mkdir(parents=True, exist_ok=True)
 
     def provide(self, checkout: Path, suite: SuiteSpec) -> Environment:
@@ -143,7 +149,10 @@ class Environments:
         return found
 
     def release(self) -> None:
-        """Remove what was made for this job's work trees alone, whatever is unfinished, and what is long unused."""
+        """Remove what was made for this job's work trees alone, whatever is unfinished, and what is long unused.
+
+        The installers' caches are looked at where they may have grown; no set-up command is running any more.
+        """
         self._in_use.clear()
         kept = []
         for folder in self._folder.iterdir():
@@ -156,6 +165,8 @@ class Environments:
             else:
                 kept.append((folder, record.size_b))
         self._evict(kept)
+        if self._has_built:
+            prune_caches(self._packages, self._max_b)
 
     def _evict(self, kept: list[tuple[Path, int]]) -> None:
         kept.sort(key=lambda item: (item[0] / RECORD).stat().st_mtime)
@@ -187,12 +198,13 @@ class Environments:
         return None
 
     def _build(self, key: str, tree: str, checkout: Path, suite: SuiteSpec) -> Environment:
+        self._has_built = True
         folder = self._folder / secrets.token_hex(8)
         try:
             self._create(folder, checkout, with_pip=bool(suite.setup))
             log_tail = self._set_up(folder, checkout, suite)
             scope = self._scope(folder, checkout)
-            record = Record(key=key, scope=scope, tree=tree, size_b=_size_b(folder), log_tail=log_tail)
+            record = Record(key=key, scope=scope, tree=tree, size_b=tree_size_b(folder), log_tail=log_tail)
             (folder / RECORD).write_text(record.model_dump_json())
         except BaseException:
             remove_tree(folder)
@@ -225,11 +237,13 @@ class Environments:
         """Run the set-up commands and return the end of their log."""
         path = f"{folder / 'bin'}:{self._variables['PATH']}"
         env = {**self._variables, "PATH": path, "VIRTUAL_ENV": str(folder), **suite.env}
+        if env.get("UV_LINK_MODE") == "symlink":  # the environment would not outlive uv's cache
+            del env["UV_LINK_MODE"]
         deadline = time.monotonic() + BUILD_S
         log_tail = ""
         for command in suite.setup:
             ended = self._run(["sh", "-c", command], checkout, env, max(1.0, deadline - time.monotonic()))
-            log_tail = f"{log_tail}$ {command}\n{ended.output.tail()}"[-16 * 1024 :]
+            log_tail = f"{log_tail}$ {command}\n{ended.output.tail()}"[-TAIL_B:]
             if not ended.ok:
                 raise _build_failed(command, ended, log_tail)
         return log_tail
@@ -350,8 +364,3 @@ def _text(path: Path) -> str:
         return path.read_text(errors="replace")
     except OSError:
         return ""
-
-
-def _size_b(folder: Path) -> int:
-    sizes = (os.lstat(os.path.join(base, name)) for base, _, names in os.walk(folder) for name in names)
-    return sum(entry.st_size for entry in sizes if stat.S_ISREG(entry.st_mode))

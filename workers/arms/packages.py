@@ -2,17 +2,22 @@
 
 pip reads settings files and variables, uv has names of its own for the same things; a set-up command shall find the
 same packages whichever of the two installs. The names are from pip's page "Configuration" and uv's page "Environment
-variables".
+variables". Both keep what they have downloaded and built, which is bounded here.
 """
 
 from __future__ import annotations
 
 import configparser
 import contextlib
+import logging
 import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+
+from workers.arms.workspace import remove_tree, tree_size_b
+
+log = logging.getLogger(__name__)
 
 INSTALLER = re.compile(
     r"(?:PIP|UV)_|(?:https?|ftp|no|all)_proxy$|SSL_CERT_(?:FILE|DIR)$|REQUESTS_CA_BUNDLE$", re.IGNORECASE
@@ -56,6 +61,21 @@ def installer_variables(
     as_uv = {UV_NAMES[name]: _for_uv(name, value) for name, value in settings.items()}
     best_of_all = {"UV_INDEX_STRATEGY": "unsafe-best-match"} if "extra-index-url" in settings else {}
     return {"UV_PYTHON_DOWNLOADS": "never", **best_of_all, **as_uv, **as_pip, **given}
+
+
+def prune_caches(folder: Path, max_b: float) -> None:
+    """Empty the installers' caches in this folder, the largest first, until together they keep within the limit [B].
+
+    A cache goes as a whole: uv allows nobody else to take single entries from its own, and has no command for those
+    that were not used for long. No installer may be running. Environments have links or copies, and need no cache.
+    """
+    sizes = {cache: tree_size_b(cache) for cache in folder.iterdir()} if folder.is_dir() else {}
+    for cache in sorted(sizes, key=lambda cache: sizes[cache], reverse=True):
+        if sum(sizes.values()) <= max_b:
+            return
+        log.info("emptying the cache %s, as the caches are over their limit", cache.name)
+        remove_tree(cache)
+        sizes[cache] = 0
 
 
 def pip_settings(environ: Mapping[str, str], home: Path) -> dict[str, str]:

@@ -15,6 +15,7 @@ from workers.arms.checkout import Git, Mirror
 from workers.arms.environments import Environment, Environments
 from workers.arms.listing import Listing
 from workers.errors import ArmError
+from workers.programs.runner import TAIL_B
 from workers.protocol import Arm, ArmReport, CaseListing, JobSpec, Phase
 
 ListCases = Callable[["PreparedArm", list[str]], Listing]
@@ -55,7 +56,7 @@ class PreparedArm:
             arm=self.arm,
             status=self.error.status if self.error else "ok",
             reason=self.error.reason if self.error else "",
-            log_tail=self.error.log_tail if self.error else self.listing.log_tail[-16 * 1024 :],
+            log_tail=self.error.log_tail if self.error else self.listing.log_tail[-TAIL_B:],
             software=self.environment.software if self.environment else {},
             cases=cases,
             own_cases=self.own.reported() if self.own else [],

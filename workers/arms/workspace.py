@@ -46,6 +46,19 @@ class Workspace:
         remove_tree(self.path)
 
 
+def tree_size_b(path: Path) -> int:
+    """Return the size of all files in a folder [B]; 0 if it is not there, and for files that vanish meanwhile."""
+    return sum(_file_size_b(os.path.join(base, name)) for base, _, names in os.walk(path) for name in names)
+
+
+def _file_size_b(path: str) -> int:
+    try:
+        entry = os.lstat(path)
+    except FileNotFoundError:
+        return 0
+    return entry.st_size if stat.S_ISREG(entry.st_mode) else 0
+
+
 def remove_tree(path: Path) -> None:
     """Remove a folder as far as possible, read-only folders in it too; nothing happens if it is not there."""
     for base, folders, _ in os.walk(path):

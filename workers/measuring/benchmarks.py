@@ -23,7 +23,6 @@ from workers.protocol import CaseId, CaseListing, CaseMeasurement
 
 HARNESS = Path(__file__).parents[1] / "harness.py"
 MAX_RESULT_B = 1024**3
-LOG_TAIL_B = 16 * 1024
 
 Line = dict[str, Any]
 
@@ -161,8 +160,8 @@ def _measurement(line: Line, case: CaseRequest) -> CaseMeasurement:
 def _died(case: CaseRequest, ended: Ended) -> CaseMeasurement:
     if ended.ok:
         reason = "exited: the process ended with status 0 in the middle of the case"
-        return unmeasured(case, "failed", reason, ended.output.tail(LOG_TAIL_B))
-    return unmeasured(case, ended.status, ended.reason, ended.output.tail(LOG_TAIL_B))
+        return unmeasured(case, "failed", reason, ended.output.tail())
+    return unmeasured(case, ended.status, ended.reason, ended.output.tail())
 
 
 def _taken(processes: list[_Process], cases: list[CaseMeasurement]) -> Taken:
@@ -198,4 +197,4 @@ def _failure(line: Line) -> ListedFailure:
 
 def _dead(file: str, ended: Ended) -> Listing:
     """Return the listing of a file whose import ended the process."""
-    return Listing([], [ListedFailure(file, None, ended.reason, ended.output.tail(LOG_TAIL_B))])
+    return Listing([], [ListedFailure(file, None, ended.reason, ended.output.tail())])

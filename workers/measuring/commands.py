@@ -37,7 +37,6 @@ from workers.protocol import (
 )
 
 MAX_RESULT_B = 64 * 1024**2
-LOG_TAIL_B = 16 * 1024
 MEASURE = "measure"
 
 ANNOUNCE = "printf '\\0'\n"
@@ -103,7 +102,7 @@ class CommandSuite:
             argv, env, start.checkout, start.timeout_s, announces_start=True, pass_fds=start.locks
         )
         ended = self._runner.run(program)
-        log_tail = ended.output.tail(LOG_TAIL_B)
+        log_tail = ended.output.tail()
         if ended.ok:
             found = self._read(result, ended.duration_ns, log_tail)
         else:

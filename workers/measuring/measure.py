@@ -9,7 +9,6 @@ is measured, but for heartbeats.
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +32,7 @@ from workers.lease.tenure import End, Tenure
 from workers.measuring.benchmarks import BenchmarkSuite
 from workers.measuring.commands import CommandSuite
 from workers.measuring.invocation import Start, Suite, Taken, key_of
-from workers.measuring.plan import CaseRequest, Planner, Slot
+from workers.measuring.plan import CaseRequest, Planner, Slot, first_word
 from workers.measuring.process_environment import measured_variables, set_up_variables
 from workers.measuring.settling import Settling
 from workers.programs.cgroups import Cgroups
@@ -134,15 +133,18 @@ class _Run:
                 device_s=self._tenure.device_s,
             )
             answer = self._means.client.prepared(self._tenure.lease.lease_id, message, self._patience)
-            answer = self._measure_blocks(answer)
+            answer, shortage = self._measure_blocks(answer)
             self._tenure.enter(Phase.FINISHING)
-            return self._finish(answer)
+            return self._finish(answer, shortage)
         finally:
             environments.release()
 
-    def _finish(self, answer: OpenCases) -> Finish:
+    def _finish(self, answer: OpenCases, shortage: str) -> Finish:
         if answer.stop == End.CANCELLED:
             return Finish(outcome="cancelled", reason=End.CANCELLED, device_s=self._tenure.device_s)
+        if shortage:
+            reason = "device_time_left"
+            return Finish(outcome="ok", reason=reason, message=shortage, device_s=self._tenure.device_s)
         arms = self._arms.values()
         if any(arm.is_usable for arm in arms):
             return Finish(outcome="ok", device_s=self._tenure.device_s)
@@ -165,6 +167,7 @@ class _Run:
             self._git,
             self._runner,
             variables,
+            packages=config.packages_dir,
             max_gb=config.environments_max_gb,
             uv=find_uv(),
         )
@@ -216,17 +219,24 @@ class _Run:
 
     # --- blocks ---
 
-    def _measure_blocks(self, answer: OpenCases) -> OpenCases:
-        """Measure while the service has open cases; return its last answer."""
+    def _measure_blocks(self, answer: OpenCases) -> tuple[OpenCases, str]:
+        """Measure while the service has open cases and a block of them fits into the device time.
+
+        Returns:
+            The service's last answer, and, where it leaves cases open for which the time is short, a sentence on that.
+        """
         block = head_only_blocks = 0
         while answer.open and head_only_blocks < MAX_HEAD_ONLY_BLOCKS:
+            left_s = max(0.0, self._job.budget_s - self._tenure.device_s)
+            if not self._planner.fits(block, answer.open, left_s):
+                return answer, _shortage(self._planner.block_s(answer.open), left_s, self._job.budget_s)
             self._tenure.enter(Phase.MEASURING, f"block {block + 1}, {len(answer.open)} cases open")
             # The short control probe runs here, once per block, once `workers.control` has one; until then every
             # invocation is flagged `control_unavailable`.
             head_only_blocks += not _of_both_arms(answer)
             answer = self._measure_block(block, answer)
             block += 1
-        return answer
+        return answer, ""
 
     def _measure_block(self, block: int, asked: OpenCases) -> OpenCases:
         """Measure one block of the cases that were open before it; return what is open after it."""
@@ -341,7 +351,7 @@ class _Run:
 
 def order_seed(lease_id: str) -> int:
     """Return the seed of all orders of a run; the lease's id is random enough, and makes them repeatable."""
-    return int.from_bytes(hashlib.sha256(lease_id.encode()).digest()[:4], "big")
+    return first_word(lease_id)
 
 
 def check_disk(folder: Path, needed_b: int = MIN_FREE_B) -> None:
@@ -361,6 +371,12 @@ def with_bounded_logs(cases: Sequence[CaseMeasurement], limit: int = MAX_LOGS) -
         limit -= len(case.log_tail)
         kept.append(case if limit >= 0 else case.model_copy(update={"log_tail": ""}))
     return kept
+
+
+def _shortage(block_s: float, left_s: float, budget_s: float) -> str:
+    return (
+        f"a block takes about {block_s:.3g} s, and {left_s:.3g} of {budget_s:.5g} s of device time are left"
+    )
 
 
 def _of_both_arms(answer: OpenCases) -> list[CaseId]:

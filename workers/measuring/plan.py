@@ -36,6 +36,9 @@ MAX_BATCH_S = MIN_T_CASE_S / 4
 MAX_ENV_PAD = 4095
 PAIRS_PER_BLOCK = 2
 
+BLOCKS_TO_FIRST_LOOK = 2
+"""Without so many blocks nothing could be said of a metric that varies, so they are measured however long they take."""
+
 
 def t_case_s(budget_s: float, n_open: int) -> float:
     """Return the time of a case in an invocation [s], if `n_open` cases share `budget_s` of device time."""
@@ -82,15 +85,16 @@ def case_order(order_seed: int, pair_index: int, cases: Iterable[CaseId]) -> lis
 
 def hash_seed(run_id: int, pair_index: int) -> int:
     """Return the PYTHONHASHSEED of a pair, in [0, 2**32)."""
-    return _first_word(f"{run_id}/{pair_index}")
+    return first_word(f"{run_id}/{pair_index}")
 
 
 def data_seed(run_id: int, pair_index: int, case: CaseId) -> int:
     """Return the seed of a case's data in a pair, in [0, 2**32)."""
-    return _first_word(f"{run_id}/{pair_index}/{case.key}")
+    return first_word(f"{run_id}/{pair_index}/{case.key}")
 
 
-def _first_word(text: str) -> int:
+def first_word(text: str) -> int:
+    """Return the first 32 bits of a text's SHA-256: a seed that anybody can draw again."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
 
@@ -148,6 +152,13 @@ class Observation:
         """What the invocation cost before the timed part."""
         first_call_s = self.measured.first_call_s or 0.0
         return self.startup_s + first_call_s + max(0, self.measured.n_warmup - 1) * self.call_s
+
+    @property
+    def spent_s(self) -> float:
+        """What the invocation would surely not have cost without the case; 0 where no clock of ours timed it."""
+        if self.measured.clock in ("self", "simulated") or not self.measured.batches.host_ns:
+            return 0.0
+        return self.fixed_s - self.startup_s + sum(self.measured.batches.host_ns) / 1e9
 
     @property
     def logs(self) -> list[float]:
@@ -209,6 +220,7 @@ class Planner:
         self._order_seed = order_seed
         self._budget_s = budget_s
         self._plans: dict[str, CasePlan] = {}
+        self._last_block: list[Invocation] = []
 
     def slots(self, block: int) -> tuple[Slot, ...]:
         """Return the invocations of a block, in order."""
@@ -227,11 +239,31 @@ class Planner:
             case.benchmark, dict(case.params), seed, plan.k, plan.n_warmup, plan.n_batches, seconds
         )
 
-    def learn(self, invocations: Iterable[Invocation]) -> None:
+    def fits(self, block: int, open_cases: Iterable[CaseId], left_s: float) -> bool:
+        """Tell whether a block is worth beginning with so much device time left [s].
+
+        The blocks up to the first look always are.
+        """
+        return block < BLOCKS_TO_FIRST_LOOK or self.block_s(open_cases) <= left_s
+
+    def block_s(self, open_cases: Iterable[CaseId]) -> float:
+        """Return about how long a block of these cases takes [s], going by the last one; 0 before any."""
+        wanted = {case.key for case in open_cases}
+        settled = [
+            Observation(invocation.arm, 0.0, measured)
+            for invocation in self._last_block
+            for measured in invocation.cases
+            if measured.case.key not in wanted
+        ]
+        whole_s = sum(invocation.duration_ns for invocation in self._last_block) / 1e9
+        return whole_s - sum(case.spent_s for case in settled)
+
+    def learn(self, invocations: Sequence[Invocation]) -> None:
         """Fix the plans of the cases that these invocations, all of one block, are the first to measure.
 
         Void invocations and cases without a batch teach nothing.
         """
+        self._last_block = list(invocations)
         observed: dict[str, list[Observation]] = {}
         for invocation in invocations:
             share = (invocation.startup_s or 0.0) / max(1, len(invocation.cases))

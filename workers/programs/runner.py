@@ -29,6 +29,8 @@ from workers.protocol import CaseStatus
 log = logging.getLogger(__name__)
 
 KEPT_B = 64 * 1024
+TAIL_B = 16 * 1024
+"""The end of a program's output that is told to people."""
 PIPE_B = 64 * 1024
 GRACE_S = 5.0
 LEFT_OVER_S = 5.0
@@ -66,7 +68,7 @@ class Output:
         gap = f"\n[{self._dropped} bytes left out]\n" if self._dropped else ""
         return _readable(self._head) + gap + _readable(self._tail)
 
-    def tail(self, size: int = 16 * 1024) -> str:
+    def tail(self, size: int = TAIL_B) -> str:
         """Return the last `size` bytes or less."""
         return _readable((self._head + self._tail if not self._dropped else self._tail)[-size:])
 

@@ -6,6 +6,11 @@ from dataclasses import dataclass
 
 from app.domain.verdicts import Verdict
 
+TOO_FEW = "too few values"
+BASE_IS_ZERO = "base is around 0"
+TOO_LARGE = "ratio too large"
+"""Why there is no change to show."""
+
 
 @dataclass(frozen=True, eq=False)
 class BenchmarkValues:
@@ -23,10 +28,11 @@ class BenchmarkValues:
 class Comparison:
     """One benchmark of a check.
 
-    `change` is head/base − 1 and `ci_low` to `ci_high` its 95 % interval, None where the values allow none. `p_value`
-    is two-sided, against "no change"; `q_value` is one-sided, in the direction that the values point to and beyond the
-    minimum effect, after control of the false-discovery rate over all benchmarks of the call. `verdict` is `regressed`,
-    `improved`, `no_regression` or `inconclusive`.
+    `change` is head/base − 1 (of values that are not all positive, the difference as a share of the size of base's
+    middle) and `ci_low` to `ci_high` its 95 % interval; None where there is none, and `note` says why. `p_value` is
+    two-sided, against "no change"; `q_value` is one-sided, in the direction that the values point to and beyond the
+    minimum effect, after control of the false-discovery rate over all benchmarks of the call. `verdict` is
+    `regressed`, `improved`, `no_regression` or `inconclusive`.
     """
 
     benchmark: str
@@ -38,3 +44,4 @@ class Comparison:
     verdict: Verdict
     n_base: int
     n_head: int
+    note: str = ""

@@ -22,8 +22,9 @@ from app.analysis.comparison.moderation import moderated
 from app.analysis.comparison.summaries import Estimate, Summary
 from app.analysis.student import quantile, upper_tail
 
-PAIRED_SHARE = 0.5
-"""Weight of the paired test beside the unpaired one: neither is known to be the better."""
+PAIRED_SHARE = 0.2
+"""Weight of the paired test beside the unpaired one, which has twice the degrees of freedom: where pairing helps much,
+a fifth of the weight costs little, and where it does not, it raises fewer false alarms."""
 
 INTERVAL_ALPHA = 0.05
 """1 − level of the interval that is shown, and that `no_regression` rests on."""
@@ -43,7 +44,7 @@ class _Test:
 
     def upper(self, least: Array | float) -> Array:
         """Return the probability of an effect as large if the true one were `least`; 1 without an estimate."""
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             t = (self.effect - least) / self.error
         t = np.where(self.error > 0, t, np.copysign(np.inf, self.effect - least))
         t = np.where((self.error == 0) & (self.effect == least), 0.0, t)

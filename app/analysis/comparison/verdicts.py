@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.analysis.comparison.results import BenchmarkValues, Comparison
+from app.analysis.comparison.results import TOO_LARGE, BenchmarkValues, Comparison
 from app.analysis.comparison.significance import Significance, q_values, significance_of
 from app.analysis.comparison.summaries import Summary, summary_of
 from app.domain.results import Better
@@ -71,21 +71,25 @@ def _comparison(
     values: BenchmarkValues, summary: Summary, found: Significance, i: int, q_value: float, verdict: Verdict
 ) -> Comparison:
     known = summary.effect is not None
+    change, low, high = (_raw(end, summary) for end in (found.effect[i], found.low[i], found.high[i]))
     return Comparison(
         benchmark=values.benchmark,
-        change=_raw(found.effect[i], summary) if known else None,
-        ci_low=_raw(found.low[i], summary) if known else None,
-        ci_high=_raw(found.high[i], summary) if known else None,
+        change=change,
+        ci_low=low if change is not None else None,
+        ci_high=high if change is not None else None,
         p_value=float(found.p_value[i]) if known else 1.0,
         q_value=q_value if known else 1.0,
         verdict=verdict,
         n_base=len(values.base),
         n_head=len(values.head),
+        note=summary.note or (TOO_LARGE if change is None else ""),
     )
 
 
 def _raw(effect: float, summary: Summary) -> float | None:
-    """Return head/base − 1; None where it has no finite number, or base's middle is no size to go by."""
+    """Return head/base − 1; None where it has no finite number, or the values allow none."""
+    if summary.note:
+        return None
     try:
         raw = math.expm1(effect) if summary.is_log else float(effect)
     except OverflowError:

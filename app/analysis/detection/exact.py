@@ -34,8 +34,11 @@ def examine_exact(values: Sequence[float], tolerance: float) -> Examination | No
     if _is_restless(values, tolerance):
         return None
     begins, spikes = _regimes(values, tolerance)
-    edges = [*begins, len(values)]
-    levels = [median(_without(values, spikes, start, end)) for start, end in itertools.pairwise(edges)]
+    in_spike = {i for start, end in spikes for i in range(start, end)}
+    levels = [
+        median(values[i] for i in range(start, end) if i not in in_spike)
+        for start, end in itertools.pairwise([*begins, len(values)])
+    ]
     return Examination(
         change_points=tuple(
             _change_point(index, before, after)
@@ -79,11 +82,6 @@ def _regimes(values: Sequence[float], tolerance: float) -> tuple[list[int], list
     return begins, spikes
 
 
-def _without(values: Sequence[float], spikes: list[tuple[int, int]], start: int, end: int) -> list[float]:
-    inside = [i for first, last in spikes if start <= first < end for i in range(first, last)]
-    return [values[i] for i in range(start, end) if i not in inside]
-
-
 def _change_point(index: int, before: float, after: float) -> ChangePoint:
     return ChangePoint(
         index=index,
@@ -91,7 +89,7 @@ def _change_point(index: int, before: float, after: float) -> ChangePoint:
         end=index,
         before=before,
         after=after,
-        change=after / before - 1 if before * after > 0 else None,
+        change=_share(before, after),
         ci_low=None,
         ci_high=None,
         p_value=0.0,
@@ -101,5 +99,10 @@ def _change_point(index: int, before: float, after: float) -> ChangePoint:
 
 
 def _episode(values: Sequence[float], start: int, end: int) -> Episode:
-    around, size = values[start - 1], median(values[start:end])
-    return Episode(start, end, "spike", size / around - 1 if around * size > 0 else None)
+    return Episode(start, end, "spike", _share(values[start - 1], median(values[start:end])))
+
+
+def _share(before: float, after: float) -> float | None:
+    """Return after/before − 1; None across or beside zero, and where the ratio is beyond all numbers."""
+    share = after / before - 1 if math.isfinite(distance(before, after)) and before else math.nan
+    return share if math.isfinite(share) else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.analysis.arrays import Array
+from app.analysis.arrays import Array, median
 from app.analysis.detection.boundaries import SHORTEST
 from app.analysis.detection.p_values import Z_95, chosen_p_value
 from app.analysis.detection.results import ChangePoint, Episode, Examination
@@ -55,7 +55,7 @@ class Report:
     def _change_point(self, start: int, shape: Shape, end: int) -> ChangePoint:
         segments, n = self.found.segments, self.found.segments.n
         before, after = self._level(start, shape.start), self._level(shape.end, end)
-        change = after / before - 1 if self.signal.is_log else None
+        change = _share(before, after) if self.signal.is_log else None
         z = float(segments.evidence(np.array([start, (shape.start + shape.end) // 2, end]))[0])
         low, high = self._interval(start, shape, end, change)
         seen = n - shape.end >= SHORTEST
@@ -79,7 +79,7 @@ class Report:
         return abs(point.change) >= self.minimum_effect
 
     def _level(self, start: int, end: int) -> float:
-        return float(np.median(self.values[start:end]))
+        return median(self.values[start:end])
 
     def _interval(
         self, start: int, shape: Shape, end: int, change: float | None
@@ -89,12 +89,18 @@ class Report:
         noise = self.found.segments.noise
         spread = noise.variance(start, shape.start) + noise.variance(shape.end, end)
         half = Z_95 * math.sqrt(float(spread))
-        return (1 + change) * math.exp(-half) - 1, (1 + change) * math.exp(half) - 1
+        ends = (1 + change) * math.exp(-half) - 1, (1 + change) * math.exp(half) - 1
+        return ends[0], ends[1] if math.isfinite(ends[1]) else None
 
     def _spike(self, start: int, end: int) -> Episode:
         around = np.concatenate(
             (self.values[max(0, start - AROUND) : start], self.values[end : end + AROUND])
         )
-        level = float(np.median(around)) if len(around) else 0.0
-        size = self._level(start, end) / level - 1 if level > 0 else None
-        return Episode(start, end, "spike", size)
+        level = median(around) if len(around) else 0.0
+        return Episode(start, end, "spike", _share(level, self._level(start, end)) if level > 0 else None)
+
+
+def _share(before: float, after: float) -> float | None:
+    """Return after/before − 1, or None where that is beyond all numbers."""
+    share = after / before - 1
+    return share if math.isfinite(share) else None

@@ -135,6 +135,19 @@ def test_set_up_commands_run_in_the_work_tree_with_the_environment_active(reposi
     assert secrets == "0"
 
 
+def test_environments_do_not_depend_on_the_cache_of_uv(repository, tmp_path, monkeypatch):
+    monkeypatch.setenv("UV_LINK_MODE", "symlink")
+    report = tmp_path / "report"
+    run(
+        repository,
+        tmp_path,
+        None,
+        repository.commit(PROJECT),
+        setup=[f'echo "${{UV_LINK_MODE-none}}" > "{report}"'],
+    )
+    assert report.read_text() == "none\n"
+
+
 def test_an_unfinished_environment_is_removed(repository, tmp_path):
     (tmp_path / "data/environments/0123456789abcdef/bin").mkdir(parents=True)
     run(repository, tmp_path, None, repository.commit({"benchmarks/bench_add.py": ADD}))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.worker.bench import ADD, Repository, job, make_agent
+from tests.integration.worker.bench import ADD, SIMULATED, Repository, agent_on, job, make_agent, simulated
 from tests.integration.worker.service_double import ServiceDouble
 from workers.arms.checkout import UNUSED_S, is_unused
 from workers.arms.environments import RECORD
@@ -105,6 +105,32 @@ def test_environment_that_was_long_unused_is_used_on_and_dated_anew(
     run(tmp_path, repository, greeting="hello")
     assert environments(tmp_path) == {environment}
     assert not is_unused(environment / RECORD)
+
+
+FILL = 'mkdir -p "$%s_CACHE_DIR/a" && head -c %d /dev/zero > "$%s_CACHE_DIR/a/wheel"'
+
+
+def run_with_caches(folder: Path, repository: Repository, *, max_gb: float) -> set[str]:
+    """Measure a commit whose set-up fills both caches, uv's with twice as much; return what is left of them."""
+    setup = [FILL % (name, size_b, name) for name, size_b in (("PIP", 100_000), ("UV", 200_000))]
+    service = ServiceDouble(job(repository, None, repository.commit(BENCH), setup=setup))
+    devices = simulated(folder, SIMULATED)
+    agent_on(service.client(), folder, devices, environments_max_gb=max_gb).run()
+    assert service.finish.outcome == "ok", service.prepared
+    packages = folder / "data/packages"
+    return {cache.name for cache in packages.iterdir() if (cache / "a/wheel").exists()}
+
+
+@pytest.mark.parametrize(
+    ("max_gb", "left"),
+    [(1.0, {"pip", "uv"}), (0.00015, {"pip"}), (0.00005, set())],
+    ids=["all", "one", "none"],
+)
+def test_caches_of_installers_are_emptied_above_their_limit_the_largest_first(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, max_gb: float, left: set[str]
+) -> None:
+    monkeypatch.setattr("workers.measuring.measure.find_uv", lambda: None)  # it would fill its cache itself
+    assert run_with_caches(tmp_path, repository, max_gb=max_gb) == left
 
 
 def test_time_after_which_things_go_is_the_documented_one() -> None:

@@ -1,5 +1,6 @@
 """A lease from the claim to the finish, on real repositories and processes."""
 
+import re
 import subprocess
 
 import pytest
@@ -186,6 +187,18 @@ def test_a_case_that_only_head_has_is_measured_on_head_alone_and_not_for_ever(re
     assert [invocation.arm for invocation in service.invocations] == ["head"] * 4
     assert [invocation.block_complete for invocation in service.invocations] == [False, True, False, True]
     assert service.finish.outcome == "ok"
+
+
+def test_no_block_is_begun_that_would_not_fit_into_the_device_time(repository, tmp_path):
+    base, head = repository.commit({"x": "1"}), repository.commit({"x": "2"})
+    spec = job(repository, base, head, command="sleep 0.4")
+    service = ServiceDouble(spec.model_copy(update={"budget_s": 5.0}), blocks=100)
+    make_agent(service, tmp_path).run()
+    assert [invocation.block for invocation in service.invocations] == [0] * 4 + [1] * 4
+    assert (service.finish.outcome, service.finish.reason) == ("ok", "device_time_left")
+    assert re.fullmatch(
+        r"a block takes about [\d.]+ s, and [\d.]+ of 5 s of device time are left", service.finish.message
+    )
 
 
 def test_benchmarks_with_parameters_and_metrics_of_their_own_are_measured_on_the_processor(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import pytest
 
+from app.analysis.detection import exact
 from app.analysis.detection.exact import LONGEST_SPIKE, distance, examine_exact
 
 TOLERANCE = math.log(1.02)
@@ -59,6 +61,38 @@ def test_change_from_zero_has_no_ratio():
     found = examine_exact([0.0, 3.0], TOLERANCE)
     assert found is not None
     assert [point.change for point in found.change_points] == [None]
+
+
+@pytest.mark.parametrize(("before", "after", "change"), [(1e-300, 2e-300, 1.0), (5e-324, 1.7e308, None)])
+def test_ratio_of_extreme_values_is_told_where_it_is_a_number(before, after, change):
+    found = examine_exact([before] * 6 + [after] * 6, TOLERANCE)
+    assert found is not None
+    assert [point.change for point in found.change_points] == [change]
+
+
+def work_of(n: int) -> int:
+    """Return how many lines of the module run for a series of n blocks that spikes and changes as often as it may."""
+    lines = 0
+
+    def count(frame, event, _):
+        nonlocal lines
+        if frame.f_code.co_filename != exact.__file__:
+            return None
+        lines += event == "line"
+        return count
+
+    values = [level for i in range(n) for level in [1.5**i] * 8 + [7.0**i] + [1.5**i] * 8]
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        assert len(examine_exact(values, TOLERANCE).change_points) == n - 1
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+def test_twice_as_long_a_series_is_twice_the_work_however_often_it_changes():
+    assert work_of(200) / work_of(100) == pytest.approx(2, rel=0.05)
 
 
 def test_series_that_varies_all_the_time_is_handed_back():

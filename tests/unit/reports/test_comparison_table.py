@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from app.analysis.comparison.results import Comparison
 from app.domain.verdicts import Verdict
-from app.reports.comparison_table import MANY_ROWS, QUIET_ROWS, ComparisonRule, render_comparisons
+from app.reports.comparison_table import ComparisonRule, render_comparisons
+from app.reports.grid import MANY_ROWS, QUIET_ROWS
 from app.reports.text import columns
 
 LOWER, HIGHER = ComparisonRule("lower", 0.0, 0.02), ComparisonRule("higher", 0.005, 0.02)
@@ -67,6 +69,12 @@ def test_where_higher_is_better_a_fall_is_the_worst_and_drawn_to_the_right():
 def test_interval_that_holds_zero_crosses_its_line():
     (row,) = (line for line in rendered(width=None).splitlines() if "noisy" in line)
     assert "┼" in row
+
+
+def test_row_without_a_change_says_why():
+    from_zero = replace(compared("memory", None, Verdict.REGRESSED), note="base is around 0")
+    (row,) = (line for line in rendered([from_zero]).splitlines() if "memory" in line)
+    assert re.fullmatch(r"✗  memory +–  base is around 0 .*  regressed", row)
 
 
 def test_sides_of_different_size_are_both_counted():

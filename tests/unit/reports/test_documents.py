@@ -43,7 +43,7 @@ def test_benchmark_has_the_keys_of_the_contract_first_and_then_more():
     document = comparison_document(compared)
     assert list(document)[:7] == "benchmark change ci_low ci_high p_value q_value verdict".split()
     assert document["verdict"] == "regressed"
-    assert comparison_row(compared) == ["k", 0.06, 0.05, 0.07, 0.001, 0.01, "regressed", 10, 12]
+    assert comparison_row(compared) == ["k", 0.06, 0.05, 0.07, 0.001, 0.01, "regressed", 10, 12, None]
 
 
 def test_json_is_one_compact_line_of_ascii_without_nan_whose_numbers_round_trip():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -67,6 +69,14 @@ def test_ramp_says_where_it_ends_and_suspicion_is_a_word():
 
 def test_spikes_and_noise_are_noted_beside_the_series():
     assert "1 spike, noise +80.0 % from x 1100" in rendered()
+
+
+def test_difference_and_noise_beyond_all_numbers_are_left_out():
+    far = step(before=-1.7e308, after=1.7e308, change=None, ci_low=None, ci_high=None)
+    one = series("a", far)
+    text = rendered([replace(one, found=replace(one.found, noise=math.inf, relative=False))])
+    assert re.search(r"▲ +– +−1.7e\+308 → 1.7e\+308", text)
+    assert "inf" not in text
 
 
 def test_change_without_a_ratio_is_a_difference():

@@ -1,5 +1,6 @@
 import math
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -35,14 +36,50 @@ def test_scale_of_nothing_still_shows_the_tolerance(tolerance: float) -> None:
     assert 0 < scale.position(max(tolerance, 0.001)) < 1
 
 
-def test_ticks_keep_their_distance() -> None:
-    places = [SCALE.position(tick) for tick in SCALE.ticks(least_gap=0.3)]
-    assert len(places) > 1
-    assert min(abs(a - b) for a in places for b in places if a != b) >= 0.3
+@pytest.mark.parametrize("reach", [0.0, 0.3, 2.0, 50.0])
+@pytest.mark.parametrize("tolerance", [0.0005, 0.02, 0.2])
+def test_labels_of_the_axis_neither_touch_nor_reach_beyond_the_picture(
+    tolerance: float, reach: float
+) -> None:
+    axis = bars.scale_axis(effect_scale(tolerance, [reach], []))
+    labels = sorted((int(x), words) for x, words in re.findall(r'x="(\d+)" y="12">([^<]+)<', axis))
+    spans = [(x - half, x + half) for x, half in ((x, width_in_wide_font(words) / 2) for x, words in labels)]
+    assert len(labels) >= 3
+    assert min(right[0] - left[1] for left, right in pairwise(spans)) > 3
+    assert spans[0][0] >= 0
+    assert spans[-1][1] <= bars.WIDTH
+
+
+def width_in_wide_font(words: str) -> float:
+    """Return what a label takes in DejaVu Sans, the widest font of the style sheet's list [px]."""
+    em = {"+": 0.84, "−": 0.84, "%": 0.95, " ": 0.32, ".": 0.32}
+    return 10.5 * sum(em.get(character, 0.64) for character in words)
+
+
+@pytest.mark.parametrize("tolerance", [0.0005, 0.02, 0.2])
+def test_labels_beside_the_looks_stand_on_lines_of_their_own(tolerance: float) -> None:
+    looks = [Look(4, 90.0, 80.0, 100.0)]
+    svg = pictures.looks_picture(looks, "lower", Thresholds(tolerance / 4, tolerance), "one")
+    lines = sorted(int(y) for y in re.findall(r'class="end" x="\d+" y="(\d+)">[^<]*[%0]<', svg))
+    assert len(lines) >= 3
+    assert min(below - above for above, below in pairwise(lines)) >= 18
+
+
+def test_tolerance_keeps_its_distance_from_zero_beside_the_largest_effect() -> None:
+    assert effect_scale(0.02, [4.0], []).position(0.02) >= 0.3
+    assert effect_scale(0.02, [0.03], []).position(0.02) == pytest.approx(
+        math.asinh(1) / (1.1 * math.asinh(3))
+    )
+
+
+def test_ticks_are_round_changes_on_both_sides() -> None:
+    scale = effect_scale(0.02, [2.0], [])
+    labels = {tick_label(tick) for tick in scale.ticks(lambda _: 0.2)}
+    assert {"−2 %", "0", "+2 %", "−75 %", "+300 %"} <= labels
 
 
 @pytest.mark.parametrize(
-    ("effect", "label"), [(0.0, "0"), (0.02, "+2 %"), (-math.log(1.2), "−20 %"), (math.log(10), "+900 %")]
+    ("effect", "label"), [(0.0, "0"), (0.02, "+2 %"), (math.log(0.8), "−20 %"), (math.log(10), "+900 %")]
 )
 def test_tick_is_labelled_as_a_change(effect: float, label: str) -> None:
     assert tick_label(effect) == label

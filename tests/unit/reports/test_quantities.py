@@ -38,6 +38,8 @@ def test_change_is_signed_with_digits_that_mean_something(fraction: float | None
         (-INF, INF, "unbounded"),
         (0.5, 12.0, "+50.0 % … ×13"),
         (None, 12.0, "−∞ … ×13"),
+        (8e305, None, "×8e+305 … +∞"),
+        (-6.1e7, -1.5, "−6.1e+09 … −150 %"),
     ],
 )
 def test_interval_names_both_ends_and_infinity(low: float | None, high: float | None, text: str) -> None:

@@ -6,7 +6,8 @@ import pytest
 
 from app.domain.results import CommitRef, Note
 from app.domain.verdicts import Conclusion, Verdict
-from app.reports.terminal import MANY_ROWS, QUIET_ROWS, render_check
+from app.reports.grid import MANY_ROWS, QUIET_ROWS
+from app.reports.terminal import render_check
 from app.reports.text import columns
 from tests.factories import results
 from tests.factories.results import check, measured, suite, untold

@@ -8,7 +8,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from app.analysis.sequential import MIN_PAIRS
 from workers.measuring.plan import (
+    BLOCKS_TO_FIRST_LOOK,
+    PAIRS_PER_BLOCK,
     CasePlan,
     Observation,
     Planner,
@@ -26,9 +29,10 @@ ABBA = ["base", "head", "head", "base"]
 BAAB = ["head", "base", "base", "head"]
 
 
-def measured(host_ns, *, k=1, n_warmup=1, first_call_s=0.0, status="ok", params=None):
+def measured(host_ns, *, k=1, n_warmup=1, first_call_s=0.0, status="ok", params=None, clock="host"):
     return CaseMeasurement(
         benchmark="x",
+        clock=clock,
         params=params or {},
         status=status,
         k=k,
@@ -38,7 +42,7 @@ def measured(host_ns, *, k=1, n_warmup=1, first_call_s=0.0, status="ok", params=
     )
 
 
-def invocation(arm, cases, *, startup_s=0.0, void=False, pair_index=0):
+def invocation(arm, cases, *, startup_s=0.0, void=False, pair_index=0, duration_s=0.0):
     return Invocation(
         arm=arm,
         block=0,
@@ -49,7 +53,7 @@ def invocation(arm, cases, *, startup_s=0.0, void=False, pair_index=0):
         env_pad=0,
         started_at=datetime(2026, 1, 1, tzinfo=UTC),
         t_start_ns=0,
-        duration_ns=0,
+        duration_ns=round(duration_s * 1e9),
         exit_code=0,
         status="ok",
         startup_s=startup_s,
@@ -226,3 +230,39 @@ def test_the_start_of_a_process_is_shared_by_its_cases():
         return planner.requests(2, [CaseId(benchmark="x", params={"n": 0})])[0].n_batches
 
     assert planned_batches(1) == pytest.approx(2 * planned_batches(4), abs=1)  # a quarter of the cost
+
+
+# --- whether another block fits -----------------------------------------------------------------------------
+
+QUICK, SLOW = ([20 * MS] * 50, {"n": 1}), ([2000 * MS] * 4, {"n": 2})  # 1 s and 8 s of batches
+QUICK_CASE, SLOW_CASE = CaseId(benchmark="x", params={"n": 1}), CaseId(benchmark="x", params={"n": 2})
+
+
+def after_a_block(clock="host"):
+    """A planner that has seen a block of a quick and a slow case, 10 s each invocation, 40 s in all."""
+    planner = Planner(run_id=1, order_seed=2, budget_s=1200)
+    cases = [measured(host_ns, params=params, clock=clock) for host_ns, params in (QUICK, SLOW)]
+    planner.learn([invocation(arm, cases, duration_s=10.0) for arm in ABBA])
+    return planner
+
+
+def test_a_block_is_begun_only_if_the_last_one_would_fit_into_the_time_left():
+    planner, both = after_a_block(), [QUICK_CASE, SLOW_CASE]
+    assert planner.fits(2, both, left_s=40.0)
+    assert not planner.fits(2, both, left_s=39.0)
+
+
+def test_blocks_without_which_nothing_could_be_said_are_begun_however_long_they_take():
+    planner = after_a_block()
+    assert [planner.fits(block, [SLOW_CASE], left_s=0.0) for block in range(3)] == [True, True, False]
+    assert BLOCKS_TO_FIRST_LOOK * PAIRS_PER_BLOCK == MIN_PAIRS
+
+
+def test_settled_cases_make_the_next_block_as_much_shorter_as_they_were_timed():
+    assert after_a_block().block_s([QUICK_CASE]) == pytest.approx(4 * (10.0 - 8.0))
+    assert after_a_block().block_s([SLOW_CASE]) == pytest.approx(4 * (10.0 - 1.0))
+
+
+@pytest.mark.parametrize("clock", ["self", "simulated"])
+def test_time_that_a_program_says_of_itself_does_not_make_the_next_block_shorter(clock):
+    assert after_a_block(clock).block_s([QUICK_CASE]) == pytest.approx(40.0)

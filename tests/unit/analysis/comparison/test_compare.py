@@ -1,5 +1,8 @@
 """Base against head from values: verdicts, multiplicity, and edges. Seeds are fixed."""
 
+import math
+import random
+
 import numpy as np
 import pytest
 
@@ -118,6 +121,7 @@ def test_nothing_is_compared_with_nothing():
 def test_sides_with_fewer_than_two_values_are_inconclusive(base, head):
     (found,) = compare([case(base, head)])
     assert (found.verdict, found.change, found.p_value) == (Verdict.INCONCLUSIVE, None, 1.0)
+    assert found.note == "too few values"
 
 
 def test_equal_constants_have_not_regressed():
@@ -128,6 +132,13 @@ def test_equal_constants_have_not_regressed():
         0.0,
         1.0,
     )
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, -0.7, 1.7e308, 5e-324])
+@pytest.mark.parametrize("numbers", [(8, 12), (14, 5), (2, 9)])
+def test_equal_constants_of_any_value_and_number_have_not_changed(value, numbers):
+    (found,) = compare([case(*([value] * n for n in numbers))])
+    assert (found.verdict, found.change, found.p_value) == (Verdict.NO_REGRESSION, 0.0, 1.0)
 
 
 def test_constants_that_differ_have_changed():
@@ -146,3 +157,59 @@ def test_blocks_of_one_side_only_still_count_as_values():
     one = measured(0.05)
     lone = BenchmarkValues("case", one.base, tuple((f"x{block}", value) for block, value in one.head))
     assert compare([lone])[0].verdict is Verdict.REGRESSED
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "verdict"),
+    [
+        ([0.0] * 6, [0.0] * 6, Verdict.NO_REGRESSION),
+        ([0.0] * 6, [3.0] * 6, Verdict.REGRESSED),
+        ([0.0, 0.0, 0.0, 0.0, 1.0, 2.0], [3.0] * 6, Verdict.REGRESSED),
+        ([-1.0, -1.0, 0.0, 0.0, 1.0, 1.0], [-5.0, -5.1, -5.2, -5.0, -5.1, -5.2], Verdict.IMPROVED),
+        ([5e-324] * 6, [-1.7e308] * 6, Verdict.IMPROVED),
+    ],
+)
+def test_base_around_zero_gives_a_verdict_and_no_change(base, head, verdict):
+    (found,) = compare([case(base, head)])
+    assert found.verdict is verdict
+    assert (found.change, found.ci_low, found.ci_high) == (None, None, None)
+    assert found.note == "base is around 0"
+
+
+def test_ratio_beyond_all_numbers_gives_a_verdict_and_no_change():
+    (found,) = compare([case([5e-324] * 6, [1.7e308] * 6)])
+    assert (found.verdict, found.change, found.note) == (Verdict.REGRESSED, None, "ratio too large")
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "change"),
+    [
+        ([1.7e308] * 6, [-1.7e308] * 6, -2.0),
+        ([-1.7e308] * 6, [-1.7e308] * 7, 0.0),
+        ([1e308] * 6, [1.5e308] * 6, 0.5),
+    ],
+)
+def test_largest_values_are_compared_like_any_others(base, head, change):
+    (found,) = compare([case(base, head)])
+    assert found.change == pytest.approx(change)
+    assert found.note == ""
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("seed", range(6))
+def test_hostile_values_give_numbers_or_a_note_and_no_warning(seed):
+    draw = random.Random(seed)
+    largest = [1.7e308, -1.7e308, 5e-324, -5e-324, 0.0, 1.0, -1.0, 1e-300, 1e300]
+
+    def side():
+        pool = draw.sample(largest, draw.randint(1, 4))
+        return draw.choices(pool, k=draw.randint(1, 14))
+
+    cases = [case(side(), side(), str(i), blocks=draw.random() < 0.5) for i in range(60)]
+    for found in [*compare(cases), *(compare([one])[0] for one in cases)]:
+        assert 0 <= found.p_value <= 1
+        assert 0 <= found.q_value <= 1
+        assert (found.change is None) == bool(found.note)
+        ends = [end for end in (found.ci_low, found.change, found.ci_high) if end is not None]
+        assert all(map(math.isfinite, ends))
+        assert ends == sorted(ends)

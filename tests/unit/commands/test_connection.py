@@ -1,0 +1,37 @@
+"""Which service a command speaks to, and whether that one can read the commits where they lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.commands import connection
+
+OURS = "http://127.0.0.1:8440"
+
+
+@pytest.fixture
+def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A data folder of its own, on which a service runs at `OURS`."""
+    monkeypatch.setenv("RATCHET_DATA_DIR", str(tmp_path))
+    monkeypatch.delenv("RATCHET_TOKEN", raising=False)
+    monkeypatch.setattr(connection, "connection_of", lambda data: (OURS, "secret"))
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("url", "reads_paths"),
+    [
+        pytest.param(None, True, id="the service of the data folder"),
+        pytest.param(f"{OURS}/", True, id="its address"),
+        pytest.param("http://localhost:9000", False, id="containers behind a port of this machine"),
+        pytest.param("https://ratchet.example", False, id="another machine"),
+    ],
+)
+def test_only_the_service_on_our_own_data_folder_reads_our_paths(url, reads_paths, monkeypatch):
+    monkeypatch.delenv("RATCHET_URL", raising=False)
+    if url:
+        monkeypatch.setenv("RATCHET_URL", url)
+    with connection.service_for_call(lambda text: None) as client:
+        assert client.reads_paths is reads_paths
