@@ -90,9 +90,9 @@ def _judge_limit(
 ) -> BudgetState | None:
     if limit.value <= 0:  # values are positive: all of them lie above it
         return judge_exact_budget(base, head, [limit])
-    for moments in running_moments(map(limit.excess, head)):
+    for moments in running_moments([*map(limit.excess, head)], PAIRS_PER_BLOCK):
         n = moments.n
-        if n < max(start, MIN_PAIRS) or n % PAIRS_PER_BLOCK:
+        if n < max(start, MIN_PAIRS):
             continue
         if limit.broken_by(median(base[:n])):
             return judge_exact_budget(base[:n], head[:n], [limit])

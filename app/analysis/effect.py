@@ -7,6 +7,7 @@ which way a metric points: inside all is effects, and what is shown is head/base
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from app.domain.errors import DataError
 from app.domain.results import Better
@@ -20,25 +21,26 @@ def is_measurable(value: float) -> bool:
     return 0 < value < math.inf
 
 
-def pair_effect(base: float, head: float, better: Better) -> float:
-    """Return the effect of head against base in ln units, positive = worse.
+def pair_effects(base: Sequence[float], head: Sequence[float], better: Better) -> list[float]:
+    """Return the effect of head against base of every pair in ln units, positive = worse; shape (n_pairs,).
 
     Args:
-        base: the base arm's value, finite and > 0, in the same unit as `head`.
-        head: the head arm's value.
+        base: the base arm's values, finite and > 0, in the same unit as `head`.
+        head: the head arm's values, as many.
         better: which direction of the metric is better.
 
     Raises:
         DataError: a value is zero, negative or not finite; its code is `invalid_value`.
     """
-    if not (is_measurable(base) and is_measurable(head)):
+    if not (all(map(is_measurable, base)) and all(map(is_measurable, head))):
         raise DataError(
-            f"base {base!r} and head {head!r} have no log ratio; both must be finite and greater than zero",
+            f"base {base!r} and head {head!r} have no log ratios; all must be finite and greater than zero",
             code=INVALID_VALUE,
         )
+    log = math.log
     # The difference of logarithms, unlike the logarithm of the ratio, cannot overflow and is antisymmetric.
-    slower = math.log(head) - math.log(base)
-    return slower if better == "lower" else -slower
+    slower = [log(after) - log(before) for before, after in zip(base, head, strict=True)]
+    return slower if better == "lower" else [-effect for effect in slower]
 
 
 def raw_change(effect: float, better: Better) -> float:

@@ -6,16 +6,17 @@ pairs that do not count are named with the judgement.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from operator import attrgetter
+from typing import NamedTuple
 
 from app.analysis.effect import INVALID_VALUE
 from app.analysis.validity import Arm, Standing, Stop, first_stop
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """One base and one head invocation, with one metric's value of each.
 
     A value is None where its invocation failed or did not report the metric. `void` is the gates' word, and
@@ -42,12 +43,13 @@ class Pair:
 class Evidence:
     """Pairs in time order with what became of them.
 
-    `base` and `head` are the values that count, `blocks` the blocks they come from, all shape (n_valid,).
-    None of them is from the block at which `stop` ended the measurement, or later.
+    `voids` says of each pair why it is void, None where it is not. `base` and `head` are the values that count,
+    `blocks` the blocks they come from, all shape (n_valid,). None of them is from the block at which `stop` ended
+    the measurement, or later.
     """
 
     pairs: tuple[Pair, ...]
-    standings: tuple[Standing, ...]
+    voids: tuple[str | None, ...]
     blocks: tuple[int, ...]
     base: tuple[float, ...]
     head: tuple[float, ...]
@@ -56,18 +58,20 @@ class Evidence:
     @property
     def n_void(self) -> int:
         """How many pairs are void, by a gate or by an invalid value."""
-        return sum(standing.void_reason is not None for standing in self.standings)
+        return len(self.voids) - self.voids.count(None)
 
     @property
     def flags(self) -> tuple[str, ...]:
         """What a reader should know about the pairs."""
+        if len(self.base) == len(self.pairs):
+            return ()
         lost = [
             pair
-            for pair, standing in zip(self.pairs, self.standings, strict=True)
-            if standing.void_reason is None and (pair.base is None or pair.head is None)
+            for pair, void in zip(self.pairs, self.voids, strict=True)
+            if void is None and (pair.base is None or pair.head is None)
         ]
         holds = {
-            INVALID_VALUE: any(standing.void_reason == INVALID_VALUE for standing in self.standings),
+            INVALID_VALUE: INVALID_VALUE in self.voids,
             "base_failed": any(pair.base_failed for pair in lost),
             "head_failed": any(pair.head_failed for pair in lost),
             "value_missing": any(pair.value_missing for pair in lost),
@@ -76,11 +80,12 @@ class Evidence:
 
     def at(self, n: int) -> Evidence:
         """Return the evidence as it was at the end of the block that brought the `n`-th counting pair."""
-        seen = sum(pair.block <= self.blocks[n - 1] for pair in self.pairs)
+        last = self.blocks[n - 1]
+        seen = sum(pair.block <= last for pair in self.pairs)
         return replace(
             self,
             pairs=self.pairs[:seen],
-            standings=self.standings[:seen],
+            voids=self.voids[:seen],
             blocks=self.blocks[:n],
             base=self.base[:n],
             head=self.head[:n],
@@ -90,29 +95,50 @@ class Evidence:
 def gather(pairs: Iterable[Pair], is_valid: Callable[[float], bool]) -> Evidence:
     """Return the evidence in `pairs`, in any order; `is_valid` tells which values can be compared."""
     in_order = tuple(sorted(pairs, key=attrgetter("pair_index")))
-    standings = tuple(_standing(pair, is_valid) for pair in in_order)
-    stop = first_stop(standings)
+    if (undisturbed := _undisturbed(in_order, is_valid)) is not None:
+        return undisturbed
+    voids = tuple([_why_void(pair, is_valid) for pair in in_order])
+    stop = _stop(in_order, voids)
     counted = [
         (pair.block, pair.base, pair.head)
-        for pair, standing in zip(in_order, standings, strict=True)
-        if standing.void_reason is None
+        for pair, void in zip(in_order, voids, strict=True)
+        if void is None
         and pair.base is not None
         and pair.head is not None
         and (stop is None or pair.block < stop.block)
     ]
-    return Evidence(
-        pairs=in_order,
-        standings=standings,
-        blocks=tuple(block for block, _, _ in counted),
-        base=tuple(base for _, base, _ in counted),
-        head=tuple(head for _, _, head in counted),
-        stop=stop,
-    )
+    blocks, base, head = zip(*counted, strict=True) if counted else ((), (), ())
+    return Evidence(in_order, voids, blocks, base, head, stop)
 
 
-def _standing(pair: Pair, is_valid: Callable[[float], bool]) -> Standing:
+def _undisturbed(pairs: tuple[Pair, ...], is_valid: Callable[[float], bool]) -> Evidence | None:
+    """Return the evidence where all pairs count, as nearly always, without looking at them one by one; else None."""
+    if not pairs:
+        return None
+    _, blocks, base, head, void, *_ = zip(*pairs, strict=True)
+    values = (*base, *head)
+    # A sum is not finite when a value is not; that of values too large to add up is no loss but of time.
+    if any(void) or None in values or not math.isfinite(sum(values)):
+        return None
+    if not (is_valid(min(values)) and is_valid(max(values))):
+        return None
+    return Evidence(pairs, (None,) * len(pairs), blocks, base, head, None)
+
+
+def _why_void(pair: Pair, is_valid: Callable[[float], bool]) -> str | None:
     if pair.void:
-        return Standing(pair.block, pair.void_reason or "void", pair.void_arm)
+        return pair.void_reason or "void"
     if (pair.base is None or is_valid(pair.base)) and (pair.head is None or is_valid(pair.head)):
-        return Standing(pair.block)
-    return Standing(pair.block, INVALID_VALUE)
+        return None
+    return INVALID_VALUE
+
+
+def _stop(pairs: tuple[Pair, ...], voids: tuple[str | None, ...]) -> Stop | None:
+    if not any(voids):
+        return None
+    return first_stop(
+        [
+            Standing(pair.block, void, pair.void_arm if pair.void else None)
+            for pair, void in zip(pairs, voids, strict=True)
+        ]
+    )

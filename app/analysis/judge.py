@@ -4,6 +4,10 @@ It replays the blocks in time order and answers as of the first that settled the
 once there, stays the same when it is asked for again with more pairs; the caller stores it and never
 overwrites it. Failing arms are judged apart (`validity.failure_of`), as they concern all metrics of a case.
 
+Metrics of a job that change together need less evidence each: whoever judges a whole job examines all that is open,
+counts the discoveries (`discoveries.py`) and judges with their number. Only the newest look may profit; earlier ones
+had their chance when they were new.
+
 No database, no clock. The rules and their sources: docs/statistics.md.
 """
 
@@ -11,19 +15,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import geometric_mean, median
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from app.analysis.budget import BudgetState, Limit, judge_budget, judge_exact_budget
-from app.analysis.effect import is_measurable, pair_effect, raw_change, raw_interval
+from app.analysis.effect import is_measurable, pair_effects, raw_change
 from app.analysis.evidence import Evidence, Pair, gather
-from app.analysis.exact import MIN_VALUES, compare_exact, is_countable
+from app.analysis.exact import MIN_VALUES, ExactComparison, compare_exact, is_countable
+from app.analysis.looks import shown_looks
+from app.analysis.past_noise import PastNoise
 from app.analysis.sequential import (
     ALPHA,
     ALPHA_PASS,
     MIN_PAIRS,
     MINIMUM_EFFECT,
+    PAIRS_PER_BLOCK,
     PRIOR_WITHOUT_HISTORY,
     TOLERANCE,
     Decision,
@@ -34,6 +41,7 @@ from app.domain.results import Better, Look
 from app.domain.verdicts import Verdict
 
 __all__ = [
+    "Examination",
     "Grade",
     "Judgement",
     "Kind",
@@ -41,6 +49,7 @@ __all__ = [
     "MetricPlan",
     "Pair",
     "case_settled",
+    "examine",
     "grade_of",
     "judge_case",
     "levels_of",
@@ -61,8 +70,9 @@ class MetricPlan:
     """How one metric of one case is to be judged; fixed before pair 1.
 
     `tau0` and `tau` (minimum effect, tolerance) are in ln units; an exact metric has `tau` as its tolerance.
-    `g` is the variance of the prior (`sequential.g_from_history`), `timer_floor` the timer's resolution over
-    the duration that it times. Budgets are in the metric's unit.
+    `g` is the variance of the prior (`sequential.g_from_history`), `past_sd` and `past_freedom` what earlier checks
+    say of the noise (`past_noise.PastNoise`), `timer_floor` the timer's resolution over the duration that it times.
+    Budgets are in the metric's unit.
     """
 
     metric: str
@@ -73,6 +83,8 @@ class MetricPlan:
     tau0: float = MINIMUM_EFFECT
     tau: float = TOLERANCE
     g: float = PRIOR_WITHOUT_HISTORY
+    past_sd: float = 0.0
+    past_freedom: float = 0.0
     budget_max: float | None = None
     budget_min: float | None = None
     timer_floor: float = 0.0
@@ -130,13 +142,82 @@ class Judgement:
         return not self.gating
 
 
-def judge_case(
+@dataclass(frozen=True)
+class Examination:
+    """What the pairs of one metric of one case show, before it is known how many metrics of the job changed.
+
+    `seen` are the looks of a sampled metric: up to the one that settled it, all of them outside the gate.
+    """
+
+    plan: MetricPlan
+    rule: SequentialRule
+    evidence: Evidence
+    is_exact: bool
+    seen: tuple[Decision, ...] = ()
+
+    @property
+    def log_e(self) -> float:
+        """The evidence for a change that the metric lends to the others of its job (logarithm of an e-value).
+
+        −∞ where it lends none, and takes none: outside the gate, without noise, with a budget of its own, ended by
+        void pairs, or settled at an earlier look.
+        """
+        if not self.seen or not self.plan.gating or self.plan.limits or self.evidence.stop is not None:
+            return -math.inf
+        last = self.seen[-1]
+        is_newest = last.n + PAIRS_PER_BLOCK > len(self.evidence.base)
+        return last.log_e_beyond(self.rule.tau0) if is_newest else -math.inf
+
+    def judge(self, *, found: int = 1, exhausted: bool = False, clocks_locked: bool = False) -> Judgement:
+        """Return the judgement; arguments as of `judge_case`."""
+        if self.is_exact:
+            return _judge_exact(self.plan, self.evidence, exhausted=exhausted)
+        seen = self.seen
+        if found > 1 and math.isfinite(self.log_e):
+            seen = (*seen[:-1], self.rule.as_one_of(found, seen[-1]))
+        return _judge_sampled(self, seen, exhausted=exhausted, clocks_locked=clocks_locked)
+
+
+def examine(
     plan: MetricPlan,
     pairs: Iterable[Pair],
     *,
     alpha: float = ALPHA,
     m: int = 1,
     alpha_pass: float = ALPHA_PASS,
+    known: int = 0,
+) -> Examination:
+    """Return what all pairs so far show of one metric of one case; arguments as of `judge_case`."""
+    pairs = list(pairs)
+    rule = SequentialRule(
+        alpha=alpha,
+        m=m if plan.gating else 1,
+        alpha_pass=alpha_pass,
+        tau0=plan.smallest_change,
+        tau=plan.tau,
+        g=plan.g,
+        s_floor=plan.timer_floor,
+        past=PastNoise(plan.past_sd, plan.past_freedom),
+    )
+    if plan.kind == "exact":
+        exact = _first_block(plan, gather(pairs, is_countable))
+        if _compare(plan, exact) is not None or len(exact.base) < MIN_VALUES:
+            return Examination(plan, rule, exact, is_exact=True)
+    evidence = gather(pairs, is_measurable)
+    effects = pair_effects(evidence.base, evidence.head, plan.better)
+    seen = rule.settle(effects, known) if plan.gating else tuple(rule.looks(effects, known))
+    return Examination(plan, rule, evidence, is_exact=False, seen=seen)
+
+
+def judge_case(
+    plan: MetricPlan,
+    pairs: Iterable[Pair],
+    *,
+    alpha: float = ALPHA,
+    m: int = 1,
+    found: int = 1,
+    alpha_pass: float = ALPHA_PASS,
+    known: int = 0,
     exhausted: bool = False,
     clocks_locked: bool = False,
 ) -> Judgement:
@@ -147,27 +228,17 @@ def judge_case(
         pairs: every finished pair of the case, void ones included, in any order.
         alpha: error level of the job.
         m: gating (case, metric) pairs of the job; a metric outside the gate is judged by itself (m = 1).
+        found: how many of them changed, by `discoveries.count_discoveries`; at the newest look the interval is held
+            against the minimum effect at alpha · found/m. 1 is always valid.
         alpha_pass: level of the interval that `no_regression` rests on.
+        known: pairs of the newest look that the caller has; those before it left the metric open, are not judged
+            again, and are missing from the judgement's `looks`. 0 without any.
         exhausted: no more pairs will come, as device time or `sequential.MAX_PAIRS` is spent or the case has
             ended: what is open becomes inconclusive, and a metric outside the gate gets its verdict.
         clocks_locked: the device ran at fixed clocks, without which nothing is graded A.
     """
-    known = list(pairs)
-    rule = SequentialRule(
-        alpha=alpha,
-        m=m if plan.gating else 1,
-        alpha_pass=alpha_pass,
-        tau0=plan.smallest_change,
-        tau=plan.tau,
-        g=plan.g,
-        s_floor=plan.timer_floor,
-    )
-    if plan.kind == "exact":
-        exact = _judge_exact(plan, gather(known, is_countable), exhausted=exhausted)
-        if exact is not None:
-            return exact
-    sampled = _judge_sampled(plan, gather(known, is_measurable), rule, exhausted=exhausted)
-    return replace(sampled, grade=grade_of(sampled.sigma_pair, clocks_locked=clocks_locked))
+    examination = examine(plan, pairs, alpha=alpha, m=m, alpha_pass=alpha_pass, known=known)
+    return examination.judge(found=found, exhausted=exhausted, clocks_locked=clocks_locked)
 
 
 def case_settled(judgements: Iterable[Judgement]) -> bool:
@@ -223,40 +294,48 @@ class _Ruling(NamedTuple):
     flags: tuple[str, ...] = ()
 
 
-def _judge_exact(plan: MetricPlan, evidence: Evidence, *, exhausted: bool) -> Judgement | None:
-    """Return the judgement of an exact metric, or None if it varies and has to be sampled."""
+def _first_block(plan: MetricPlan, evidence: Evidence) -> Evidence:
+    """Return what an exact metric is judged by: in the gate the first values that suffice."""
+    return evidence.at(MIN_VALUES) if plan.gating and len(evidence.base) >= MIN_VALUES else evidence
+
+
+def _compare(plan: MetricPlan, evidence: Evidence) -> ExactComparison | None:
+    """Return the exact comparison, None where the metric varies or has too few values."""
     if len(evidence.base) < MIN_VALUES:
-        return _draft(plan, evidence, _unsettled(plan, evidence.stop, exhausted=exhausted))
-    if plan.gating:
-        evidence = evidence.at(MIN_VALUES)
-    found = compare_exact(evidence.base, evidence.head, plan.better, plan.tau)
-    if found is None:
         return None
+    return compare_exact(evidence.base, evidence.head, plan.better, plan.tau)
+
+
+def _judge_exact(plan: MetricPlan, evidence: Evidence, *, exhausted: bool) -> Judgement:
+    found = _compare(plan, evidence)
+    if found is None:
+        ruling = _unsettled(plan, evidence.stop, exhausted=exhausted)
+        return Judgement(kind="exact", **_draft(plan, evidence, ruling))
     ruling = _Ruling(found.verdict, flags=("from_zero",) if found.from_zero else ())
     ruling = _with_budget(ruling, judge_exact_budget(evidence.base, evidence.head, plan.limits))
     if not (plan.gating or exhausted):
         ruling = ruling._replace(verdict=None)
-    change = found.change
+    change, worse = found.change, found.effect > 0
     draft = _draft(plan, evidence, ruling)
-    return replace(draft, change=change, ci_low=change, ci_high=change, worse=found.effect > 0)
+    return Judgement(kind="exact", change=change, ci_low=change, ci_high=change, worse=worse, **draft)
 
 
 def _judge_sampled(
-    plan: MetricPlan, evidence: Evidence, rule: SequentialRule, *, exhausted: bool
+    shown: Examination, seen: Sequence[Decision], *, exhausted: bool, clocks_locked: bool
 ) -> Judgement:
-    effects = [pair_effect(*values, plan.better) for values in zip(evidence.base, evidence.head, strict=True)]
-    seen = rule.settle(effects) if plan.gating else tuple(rule.looks(effects))
+    plan, evidence = shown.plan, shown.evidence
     last = seen[-1] if seen else None
     ruling = _relative_ruling(plan, last, evidence.stop, exhausted=exhausted)
     if last is not None and plan.limits and ruling.verdict not in (None, Verdict.NOT_MEASURED):
-        budget = judge_budget(evidence.base, evidence.head, plan.limits, rule, start=last.n)
+        budget = judge_budget(evidence.base, evidence.head, plan.limits, shown.rule, start=last.n)
         ended = exhausted or evidence.stop is not None or ruling.verdict is Verdict.REGRESSED
         waiting = budget is None and not ended
         ruling = ruling._replace(verdict=None) if waiting else _with_budget(ruling, budget)
     if plan.gating and last is not None and last.verdict is not None:
         evidence = evidence.at(last.n)
-    draft = replace(_draft(plan, evidence, ruling, n=last.n if last else None), kind="sampled")
-    return draft if last is None else _with_numbers(draft, seen, rule.level)
+    draft = _draft(plan, evidence, ruling, n=last.n if last else None)
+    grade = grade_of(last.sd if last else None, clocks_locked=clocks_locked)
+    return Judgement(kind="sampled", grade=grade, **draft, **_numbers(plan, ruling, seen))
 
 
 def _relative_ruling(
@@ -286,55 +365,38 @@ def _with_budget(ruling: _Ruling, budget: BudgetState | None) -> _Ruling:
     return ruling._replace(verdict=verdict, flags=(*ruling.flags, state.value))
 
 
-def _draft(plan: MetricPlan, evidence: Evidence, ruling: _Ruling, *, n: int | None = None) -> Judgement:
-    """Return what a judgement says however its metric is compared; values are of the first `n` pairs."""
+def _draft(plan: MetricPlan, evidence: Evidence, ruling: _Ruling, *, n: int | None = None) -> dict[str, Any]:
+    """Return the fields that a judgement has however its metric is compared; values are of the first `n` pairs."""
     base, head = evidence.base[:n], evidence.head[:n]
-    return Judgement(
-        metric=plan.metric,
-        unit=plan.unit,
-        better=plan.better,
-        kind=plan.kind,
-        gating=plan.gating,
-        verdict=ruling.verdict,
-        reason=ruling.reason,
-        n_pairs=len(base),
-        n_void=evidence.n_void,
-        base_median=median(base) if base else None,
-        head_median=median(head) if head else None,
-        flags=(*ruling.flags, *evidence.flags),
-    )
+    return {
+        "metric": plan.metric,
+        "unit": plan.unit,
+        "better": plan.better,
+        "gating": plan.gating,
+        "verdict": ruling.verdict,
+        "reason": ruling.reason,
+        "n_pairs": len(base),
+        "n_void": evidence.n_void,
+        "base_median": median(base) if base else None,
+        "head_median": median(head) if head else None,
+        "flags": (*ruling.flags, *evidence.flags),
+    }
 
 
-def _with_numbers(draft: Judgement, seen: Sequence[Decision], level: float) -> Judgement:
-    last = seen[-1]
-    looks = tuple(_as_look(look, draft.better) for look in seen if _is_shown(look, draft.better))
-    return replace(
-        draft,
-        change=_finite(raw_change(last.mean, draft.better)),
-        worse=last.mean > 0,
-        ci_low=looks[-1].low if looks else None,
-        ci_high=looks[-1].high if looks else None,
-        ci_level=level,
-        log_e=last.log_e,
-        could_hide=last.could_hide if draft.verdict is Verdict.INCONCLUSIVE else None,
-        sigma_pair=last.sd,
-        looks=looks,
-    )
-
-
-def _is_shown(decision: Decision, better: Better) -> bool:
-    """Tell whether the change has a number: values of 1e-300 and 1e300 are compared, but their ratio is none."""
-    return math.isfinite(raw_change(decision.mean, better))
-
-
-def _as_look(decision: Decision, better: Better) -> Look:
-    change = raw_change(decision.mean, better)
-    bound_pass = None if math.isinf(decision.half_pass) else _finite(raw_change(decision.hi_pass, better))
-    if math.isinf(decision.half):
-        return Look(decision.n, change, None, None, bound_pass)
-    low, high = raw_interval(decision.low, decision.high, better)
-    return Look(decision.n, change, low, _finite(high), bound_pass)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _numbers(plan: MetricPlan, ruling: _Ruling, seen: Sequence[Decision]) -> dict[str, Any]:
+    """Return the fields that the looks at a sampled metric fill; none without a look."""
+    if not seen:
+        return {}
+    last, looks = seen[-1], shown_looks(seen, plan.better)
+    change = raw_change(last.mean, plan.better)
+    return {
+        "change": change if math.isfinite(change) else None,
+        "worse": last.mean > 0,
+        "ci_low": looks[-1].low if looks else None,
+        "ci_high": looks[-1].high if looks else None,
+        "ci_level": 1 - last.alpha,
+        "log_e": last.log_e,
+        "could_hide": last.could_hide if ruling.verdict is Verdict.INCONCLUSIVE else None,
+        "sigma_pair": last.sd,
+        "looks": looks,
+    }

@@ -11,21 +11,23 @@ and I. Bojinov, "Anytime-valid linear models and regression adjusted causal infe
 experiments", arXiv:2210.08589; H. Wang and A. Ramdas, "Anytime-valid t-tests and confidence sequences for
 Gaussian means with unknown variance", arXiv:2310.03722. Constants and their origin: docs/statistics.md.
 
-Not here: what an effect is (`effect.py`), void pairs and failures (`validity.py`), budgets (`budget.py`).
+Not here: what an effect is (`effect.py`), what earlier checks say of the noise (`past_noise.py`), how many metrics
+change together (`discoveries.py`), void pairs and failures (`validity.py`), budgets (`budget.py`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from app.analysis.past_noise import NO_PAST, PastNoise
 from app.domain.verdicts import Verdict
 
 ALPHA = 0.01
-"""Probability of any false `regressed` or `improved` over all looks and gating metrics of a check."""
+"""Probability of any false `regressed` or `improved`, over all looks and gating metrics of a check without a change."""
 
 ALPHA_PASS = 0.05
 """Level of the interval that `no_regression` must keep below the tolerance."""
@@ -52,6 +54,10 @@ PRIOR_MIN, PRIOR_MAX = 1.0, 25.0
 """Bounds of g: outside them the interval opens too late, or is too wide at the number of pairs in reach."""
 
 
+CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
+"""Verdicts that say that a metric changed."""
+
+
 def g_from_history(sigma_hist: float | None, tau: float) -> float:
     """Return the prior's variance g for a case, to be fixed before its first pair.
 
@@ -70,7 +76,7 @@ def g_from_history(sigma_hist: float | None, tau: float) -> float:
     return min(max(ratio * ratio, PRIOR_MIN), PRIOR_MAX)
 
 
-def half_width(n: int, s: float, g: float, alpha: float) -> float:
+def half_width(n: int, s: float, g: float, alpha: float, past: float = 0.0) -> float:
     """Return half the width of the interval for the mean effect after `n` pairs.
 
     Args:
@@ -78,36 +84,51 @@ def half_width(n: int, s: float, g: float, alpha: float) -> float:
         s: standard deviation of the effects, ≥ 0, in the unit of the answer.
         g: variance of the prior, > 0.
         alpha: 1 − level, between 0 and 1; however small, nothing overflows.
+        past: degrees of freedom of `s` beyond the n − 1 of these pairs, ≥ 0.
 
     Returns:
         The half width; infinite while `n` pairs cannot exclude any mean at this level, whatever `s` is.
         With `s` = 0 it is 0 from then on: identical effects leave one mean.
     """
-    width = _width_per_sd(n, g, alpha)
-    return width if math.isinf(width) else s * width
+    width = _widths(g, alpha, past)[n]
+    return s * width if width < math.inf else width
 
 
-@lru_cache(maxsize=65_536)
-def _width_per_sd(n: int, g: float, alpha: float) -> float:
+class _Widths(dict[int, float]):
+    """Half widths per standard deviation by number of pairs, each computed when it is first asked for."""
+
+    def __init__(self, g: float, alpha: float, past: float) -> None:
+        super().__init__()
+        self._of = g, alpha, past
+
+    def __missing__(self, n: int) -> float:
+        self[n] = width = _width_per_sd(n, *self._of)
+        return width
+
+
+_widths = lru_cache(maxsize=4096)(_Widths)
+
+
+def _width_per_sd(n: int, g: float, alpha: float, past: float) -> float:
     # K and A of docs/statistics.md as logarithms: K overflows a float for a small alpha and few pairs.
     log_a = math.log1p(n * g)
-    log_k = (0.5 * log_a - math.log(alpha)) * 2 / n
+    log_k = (0.5 * log_a - math.log(alpha)) * 2 / (n + past)
     if log_k >= log_a:
         return math.inf
-    return math.sqrt((n - 1) / n * math.expm1(log_k) / -math.expm1(log_k - log_a))
+    return math.sqrt((n - 1 + past) / n * math.expm1(log_k) / -math.expm1(log_k - log_a))
 
 
-def log_e_value(n: int, mean: float, s: float, g: float) -> float:
-    """Return the logarithm of the e-value against "no effect" after `n` ≥ 2 pairs.
+def log_e_value(n: int, mean: float, s: float, g: float, past: float = 0.0) -> float:
+    """Return the logarithm of the e-value against "no effect" after `n` ≥ 2 pairs; arguments as of `half_width`.
 
     Finite for all finite arguments; with `s` = 0 it is the limit: the largest that `n` pairs can give, or the
     smallest if the mean is 0 as well. At least −ln(alpha) exactly when the interval at alpha excludes 0.
     """
     log_a = math.log1p(n * g)
     per_sd = mean / s if s > 0 else math.copysign(math.inf, mean) if mean else 0.0
-    x = per_sd * per_sd * (n / (n - 1))
+    x = per_sd * per_sd * (n / (n - 1 + past))
     gain = log_a if math.isinf(x) else math.log1p(x) - math.log1p(x / math.exp(log_a))
-    return 0.5 * (n * gain - log_a)
+    return 0.5 * ((n + past) * gain - log_a)
 
 
 class Moments(NamedTuple):
@@ -118,37 +139,43 @@ class Moments(NamedTuple):
     sd: float
 
 
-def running_moments(values: Iterable[float]) -> Iterator[Moments]:
-    """Yield the moments after each value; identical values give a standard deviation of exactly 0.
+def running_moments(values: Sequence[float], every: int = 1, first: int = 1) -> Iterator[Moments]:
+    """Yield the moments after each `every` values, from `first` on.
+
+    Identical values give a standard deviation of exactly 0.
 
     Welford's recurrence (Technometrics 4, 1962): one pass, no cancellation.
 
     Raises:
         ValueError: a value is not finite.
     """
+    if not all(map(math.isfinite, values)):
+        n, value = next(item for item in enumerate(values, start=1) if not math.isfinite(item[1]))
+        raise ValueError(f"value {n} is {value!r}; moments need finite values")
     mean = squares = 0.0
     for n, value in enumerate(values, start=1):
-        if not math.isfinite(value):
-            raise ValueError(f"value {n} is {value!r}; moments need finite values")
         step = value - mean
         mean += step / n
         squares += step * (value - mean)
-        yield Moments(n, mean, math.sqrt(squares / (n - 1)) if n > 1 else 0.0)
+        if n >= first and n % every == 0:
+            yield Moments(n, mean, math.sqrt(squares / (n - 1)) if n > 1 else 0.0)
 
 
 class Decision(NamedTuple):
     """What the rule says at one look; effects in ln units, positive = worse.
 
-    `sd` is the effects' own, `s` the one used (never below the floor). `half` and `half_pass` are half widths
-    at alpha/m and at alpha_pass, infinite while unbounded.
+    `sd` is the effects' own, `s` the one used: moderated by `past` degrees of freedom of earlier checks, never below
+    the floor. `half` and `half_pass` are half widths at `alpha` and at alpha_pass, infinite while unbounded.
     """
 
     n: int
     mean: float
     sd: float
     s: float
+    past: float
     half: float
     half_pass: float
+    alpha: float
     g: float
     verdict: Verdict | None
     """None while it is open."""
@@ -157,12 +184,12 @@ class Decision(NamedTuple):
 
     @property
     def low(self) -> float:
-        """Lower end of the interval at alpha/m."""
+        """Lower end of the interval at alpha."""
         return self.mean - self.half
 
     @property
     def high(self) -> float:
-        """Upper end of the interval at alpha/m."""
+        """Upper end of the interval at alpha."""
         return self.mean + self.half
 
     @property
@@ -178,7 +205,18 @@ class Decision(NamedTuple):
     @property
     def log_e(self) -> float:
         """Evidence against "no effect": the logarithm of the e-value."""
-        return log_e_value(self.n, self.mean, self.s, self.g)
+        return log_e_value(self.n, self.mean, self.s, self.g, self.past)
+
+    def log_e_beyond(self, minimum: float) -> float:
+        """Return the logarithm of the e-value against every effect of at most `minimum` ≥ 0 either way.
+
+        At least −ln(a) exactly when the interval at a lies beyond `minimum` on one side of 0; −∞ where the mean
+        itself does not, and at looks that do not count.
+        """
+        beyond = abs(self.mean) - minimum
+        if beyond <= 0 or self.n < MIN_PAIRS:
+            return -math.inf
+        return log_e_value(self.n, beyond, self.s, self.g, self.past)
 
     @property
     def final(self) -> Verdict:
@@ -194,7 +232,7 @@ class SequentialRule:
 
     alpha: error level of the job; m: its gating (case, metric) pairs, which share alpha; alpha_pass: level of
     `no_regression`; tau0 ≤ tau: minimum effect and tolerance (ln units); g: variance of the prior; s_floor:
-    smallest standard deviation that the timer can resolve (ln units).
+    smallest standard deviation that the timer can resolve (ln units); past: what earlier checks say of the noise.
     """
 
     alpha: float = ALPHA
@@ -204,6 +242,7 @@ class SequentialRule:
     tau: float = TOLERANCE
     g: float = PRIOR_WITHOUT_HISTORY
     s_floor: float = 0.0
+    past: PastNoise = NO_PAST
 
     def __post_init__(self) -> None:
         """Raise ValueError for numbers that make no rule."""
@@ -219,43 +258,65 @@ class SequentialRule:
             )
         if not (self.g > 0 and self.s_floor >= 0):
             raise ValueError(f"g {self.g!r} must be > 0 and s_floor {self.s_floor!r} ≥ 0")
+        if not (self.past.sd >= 0 and self.past.freedom >= 0):
+            raise ValueError(f"{self.past!r} is no noise that earlier checks could have had")
 
-    @property
-    def level(self) -> float:
-        """Confidence of the interval `low` to `high`: 1 − alpha/m."""
-        return 1 - self.alpha / self.m
+    def looks(self, effects: Sequence[float], known: int = 0) -> Iterator[Decision]:
+        """Return what the rule says after each whole block of `effects`, in order, beyond a verdict too.
 
-    def looks(self, effects: Iterable[float]) -> Iterator[Decision]:
-        """Yield what the rule says after each whole block of `effects`, in order, beyond a verdict too."""
-        for moments in running_moments(effects):
-            if moments.n % PAIRS_PER_BLOCK == 0:
-                yield self._look(moments)
+        Those before the one at `known` pairs are left out, but never the newest.
+        """
+        newest = len(effects) // PAIRS_PER_BLOCK * PAIRS_PER_BLOCK
+        return map(self._look, running_moments(effects, PAIRS_PER_BLOCK, min(known, newest)))
 
-    def settle(self, effects: Iterable[float]) -> tuple[Decision, ...]:
+    def settle(self, effects: Sequence[float], known: int = 0) -> tuple[Decision, ...]:
         """Return the looks up to and including the first with a verdict; all of them while it is open.
 
-        A verdict never changes: pairs that come after it are not looked at.
+        A verdict never changes: pairs that come after it are not looked at. With the looks before the one at `known`
+        pairs known to have left it open, they are left out.
         """
         seen = []
-        for look in self.looks(effects):
+        for look in self.looks(effects, known):
             seen.append(look)
             if look.verdict is not None:
                 break
         return tuple(seen)
 
-    def decide(self, effects: Iterable[float]) -> Decision | None:
+    def decide(self, effects: Sequence[float]) -> Decision | None:
         """Return the look that settled it, else the latest; None before the first whole block."""
         looks = self.settle(effects)
         return looks[-1] if looks else None
 
-    def _look(self, moments: Moments) -> Decision:
+    def as_one_of(self, found: int, look: Decision) -> Decision:
+        """Return the look as that of one of `found` ≥ 1 metrics of the job that changed (`discoveries.py`).
+
+        That is the look as it was if its interval, at alpha · found/m, is still not beyond the minimum effect.
+        """
+        again = self._look(Moments(look.n, look.mean, look.sd), found)
+        return again if again.verdict in CHANGED else look
+
+    @cached_property
+    def _by_past(self) -> dict[float, tuple[_Widths, _Widths]]:
+        """Widths at alpha/m and at alpha_pass, by the freedom that earlier checks lend."""
+        levels = self.alpha / self.m, self.alpha_pass
+        return {
+            past: (_widths(self.g, levels[0], past), _widths(self.g, levels[1], past))
+            for past in {0.0, self.past.freedom}
+        }
+
+    def _look(self, moments: Moments, found: int = 1) -> Decision:
         n, mean, sd = moments
-        s = max(sd, self.s_floor)
-        half = half_width(n, s, self.g, self.alpha / self.m)
-        half_pass = half_width(n, s, self.g, self.alpha_pass)
-        passes = n >= MIN_PAIRS and mean + half_pass < self.tau
-        verdict = self._verdict(mean, half, half_pass) if n >= MIN_PAIRS else None
-        return Decision(n, mean, sd, s, half, half_pass, self.g, verdict, passes)
+        s, past = self.past.moderate(n, sd)
+        s, alpha = max(s, self.s_floor), self.alpha * found / self.m
+        gate, passing = self._by_past[past]
+        width = gate[n] if found == 1 else _widths(self.g, alpha, past)[n]
+        width_pass = passing[n]
+        half = s * width if width < math.inf else width
+        half_pass = s * width_pass if width_pass < math.inf else width_pass
+        counts = n >= MIN_PAIRS
+        verdict = self._verdict(mean, half, half_pass) if counts else None
+        passes = counts and mean + half_pass < self.tau
+        return Decision(n, mean, sd, s, past, half, half_pass, alpha, self.g, verdict, passes)
 
     def _verdict(self, mean: float, half: float, half_pass: float) -> Verdict | None:
         if mean - half > self.tau0:

@@ -42,6 +42,9 @@ STANDING = (ChangeState.SUSPECTED, ChangeState.CONFIRMED)
 MEASURED_NO_CHANGE = "measured in pairs: no change"
 """Reason of a suspicion that its measurement withdrew: those commits are suspected no more in this series."""
 
+WITHIN_CHANCE = "not beyond chance among the series of its commit"
+"""Reason of a suspicion that nobody is asked to measure, and no points confirm, before it is more than that."""
+
 CHANGE_TRANSITIONS: dict[ChangeState, frozenset[ChangeState]] = {
     ChangeState.SUSPECTED: frozenset({ChangeState.CONFIRMED, ChangeState.WITHDRAWN, ChangeState.EPISODE}),
     ChangeState.CONFIRMED: frozenset({ChangeState.CORRECTED}),

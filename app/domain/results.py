@@ -36,7 +36,7 @@ class CommitRef:
 
 @dataclass(frozen=True)
 class Look:
-    """What the rule saw after a block: pairs so far and the interval of head/base − 1 at the gate's level.
+    """What the rule saw after a block: pairs so far and the interval of head/base − 1 at the level it was judged at.
 
     `low`/`high` are None while the interval is unbounded. `bound_pass` is what `no_regression` rests on: the worst
     change that is not excluded at `alpha_pass`, None while nothing is.
@@ -65,8 +65,9 @@ class Estimate:
 class CaseVerdict:
     """One metric of one case: the verdict, how sure, and the values behind it.
 
-    `estimates` are in time order. `looks` hold one entry a block. `ci_level` is 1 − alpha/M. Medians and geometric
-    means are of the pairs that the verdict rests on.
+    `estimates` are in time order. `looks` hold one entry a block. `ci_level` is 1 − alpha·k/M, k the number of metrics
+    that were known to have changed when this one was found to, 1 for others. Medians and geometric means are of the
+    pairs that the verdict rests on.
     """
 
     benchmark: str

@@ -17,13 +17,14 @@ from sqlalchemy.orm import Session
 
 from app.analysis.sequential import ALPHA
 from app.config import ServiceSettings
-from app.domain.changes import MEASURED_NO_CHANGE, ChangeState
+from app.domain.changes import MEASURED_NO_CHANGE, WITHIN_CHANCE, ChangeState
 from app.domain.errors import NotFoundError
 from app.domain.jobs import TERMINAL, JobState
 from app.domain.verdicts import Verdict
 from app.services.confirm_once import confirm_once, is_rise
 from app.services.lease_jobs import hint
 from app.services.store_bundle import bundle_path
+from app.services.weigh_change import is_beyond_chance
 from app.store.repositories import access, changes, clock, fleet, jobs, runs
 from app.store.repositories.upsert import get_or_create
 from app.store.tables import ChangePoint, Commit, Job, Request, RequestJob, Series
@@ -41,11 +42,16 @@ TRIES = 3
 def ask_to_confirm(session: Session, settings: ServiceSettings, change: ChangePoint) -> Request | None:
     """Have our own agents measure the suspected change in pairs; None where they cannot, or need not (yet).
 
-    At most one unfinished request a suspicion, one for all suspicions of the same two commits in a series, and so many
-    unfinished ones a project as `RATCHET_CONFIRMATIONS_MOST` says.
+    Nobody is asked for what is not beyond chance among the series of its commit. At most one unfinished request a
+    suspicion, one for all suspicions of the same two commits in a series, and so many unfinished ones a project as
+    `RATCHET_CONFIRMATIONS_MOST` says.
     """
     if change.request_id is not None:
         return None
+    if change.reason == WITHIN_CHANCE:
+        if not is_beyond_chance(session, change.project_id, change.series_id, change.branch, change):
+            return None
+        change.reason = None
     change.request_id = changes.asked_before(session, change)
     if change.request_id is not None:
         change.reason = None  # what it says is still to be read
@@ -53,7 +59,7 @@ def ask_to_confirm(session: Session, settings: ServiceSettings, change: ChangePo
     series = session.get_one(Series, change.series_id)
     before = session.get_one(Commit, change.previous_commit_id)
     after = session.get_one(Commit, change.commit_id)
-    like = jobs.newest_of_history(session, series.id, change.branch)
+    like = jobs.newest_landed(session, series.id, change.branch)
     if like is None or not _can_be_measured(session, settings, like):
         return None
     source = _source(session, settings, like, before, after)

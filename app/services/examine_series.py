@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from app.analysis.detection.incremental import MARGIN, begin_of_tail
+from app.analysis.detection.incremental import MARGIN, STRIDE, TAIL, begin_of_tail
 from app.config import ServiceSettings
 from app.domain.changes import ChangeState
 from app.services.confirm_change import ask_to_confirm, settle_by_measurement
@@ -19,7 +19,8 @@ from app.services.place_results import Placed, place_results
 from app.services.thresholds import thresholds_of
 from app.services.track_changes import SAME, track_changes
 from app.store.repositories import changes, clock, history
-from app.store.tables import ChangePoint, Series
+from app.store.repositories.history import Examined
+from app.store.tables import ChangePoint
 
 _CONTEXT = 50
 """Points before one that was put between others, from which on the history is examined again."""
@@ -30,19 +31,19 @@ def examine_series(session: Session, settings: ServiceSettings, series_id: int) 
     series = history.lock(session, series_id)
     if series is None:
         return
-    for placed in place_results(session, series):
+    for placed in place_results(session, series, recent=TAIL + STRIDE + SAME):
         _examine(session, settings, series, placed)
 
 
-def _examine(session: Session, settings: ServiceSettings, series: Series, placed: Placed) -> None:
+def _examine(session: Session, settings: ServiceSettings, series: Examined, placed: Placed) -> None:
     branch, n, earliest = placed.branch, placed.length, None
     if placed.inserted_at is not None:
         _renumber(session, series, branch)
         earliest = history.row_of_place(session, series.id, branch, placed.inserted_at)
-    begin, stored = _begin(session, series, branch, n, earliest)
+    begin, stored = _begin(session, series, placed, earliest)
     window = Window(begin, history.tail(session, series.id, branch, n - begin))
     _settle_measured(session, stored)
-    thresholds = thresholds_of(session, series, window.points[-1])
+    thresholds = thresholds_of(session, series, window.points.run_ids[-1])
     found = find_changes(
         window,
         exact=thresholds.exact,
@@ -57,9 +58,12 @@ def _examine(session: Session, settings: ServiceSettings, series: Series, placed
 
 
 def _begin(
-    session: Session, series: Series, branch: str, n: int, earliest: int | None
+    session: Session, series: Examined, placed: Placed, earliest: int | None
 ) -> tuple[int, Sequence[ChangePoint]]:
     """Return the first row to look at, and what is stored of rows that changes can be told of."""
+    branch, n = placed.branch, placed.length
+    if earliest is None and not placed.has_recent_changes:
+        return begin_of_tail(n), []
     stored = changes.of_history(session, series.id, branch, first_row=begin_of_tail(n) - SAME)
     begin = begin_of_tail(n, [row.end_index for row in stored if row.state == ChangeState.CONFIRMED])
     if earliest is not None and earliest < begin + _CONTEXT:
@@ -76,7 +80,7 @@ def _give_up(session: Session, rows: Sequence[ChangePoint]) -> None:
         row.reason = "not settled by the points that followed"
 
 
-def _renumber(session: Session, series: Series, branch: str) -> None:
+def _renumber(session: Session, series: Examined, branch: str) -> None:
     """Bring the rows of stored changes up to date after a point was put before them."""
     rows = changes.of_history(session, series.id, branch)
     at = history.rows_of(session, series.id, branch, {row.result_id for row in rows})

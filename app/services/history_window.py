@@ -19,7 +19,7 @@ from app.analysis.detection import ChangePoint, Episode, Examination
 from app.analysis.detection.exact import distance, examine_exact
 from app.analysis.detection.incremental import examine_tail
 from app.domain.changes import ChangeKind, ChangeState
-from app.store.repositories.history import Point
+from app.store.repositories.history import Points
 
 
 @dataclass(frozen=True)
@@ -56,16 +56,20 @@ class Window:
     """Consecutive points of a history, up to its newest; `begin` is the row of the first."""
 
     begin: int
-    points: Sequence[Point]
+    points: Points
 
     @property
     def end(self) -> int:
         """The number of points of the whole history."""
-        return self.begin + len(self.points)
+        return self.begin + len(self.points.values)
 
     def commit(self, row: int) -> int:
         """Return the commit of a row; beyond the end that of the newest point."""
-        return self.points[min(row, self.end - 1) - self.begin].commit_id
+        return self.points.commit_ids[min(row, self.end - 1) - self.begin]
+
+    def result(self, row: int) -> int:
+        """Return the result that is the point of a row."""
+        return self.points.result_ids[row - self.begin]
 
     def border(self, row: int) -> int | None:
         """Return the row nearest to `row` at which a commit begins with another before it; None if none is near.
@@ -96,7 +100,7 @@ def find_changes(window: Window, *, exact: bool, minimum_effect: float, toleranc
         if found is not None:
             at_rows = _at_rows(found, [*starts, window.end])
             return list(_located(window, at_rows, exact=True, minimum_effect=0.0))
-    tail = np.array([point.value for point in window.points])
+    tail = np.array(window.points.values)
     found = examine_tail(tail, window.begin, minimum_effect=minimum_effect)
     return list(_located(window, found, exact=False, minimum_effect=minimum_effect))
 
@@ -108,11 +112,10 @@ def _one_a_commit(window: Window) -> tuple[list[int], list[float]]:
     """
     starts: list[int] = []
     values: list[float] = []
-    rows = enumerate(window.points, window.begin)
-    for _, group in itertools.groupby(rows, key=lambda pair: pair[1].commit_id):
-        of_commit = list(group)
-        own = [point.value for _, point in of_commit]
-        starts.append(of_commit[0][0])
+    for _, group in itertools.groupby(range(window.begin, window.end), key=window.commit):
+        rows = list(group)
+        own = [window.points.values[row - window.begin] for row in rows]
+        starts.append(rows[0])
         values.append(min(own, key=lambda value: distance(values[-1], value)) if values else own[0])
     return starts, values
 
@@ -184,7 +187,7 @@ def _change(window: Window, point: ChangePoint, index: int, *, exact: bool) -> F
         commit_id=window.commit(index),
         previous_commit_id=window.commit(index - 1),
         end_commit_id=window.commit(end),
-        result_id=window.points[index - window.begin].result_id,
+        result_id=window.result(index),
         before=_finite(point.before),
         after=_finite(point.after),
         change=_finite(point.change),
@@ -204,7 +207,7 @@ def _episode(window: Window, episode: Episode) -> Found:
         commit_id=window.commit(episode.start),
         previous_commit_id=window.commit(episode.start - 1),
         end_commit_id=window.commit(episode.end),
-        result_id=window.points[episode.start - window.begin].result_id,
+        result_id=window.result(episode.start),
         before=None,
         after=None,
         change=_finite(episode.size),

@@ -19,8 +19,8 @@ from app.services.announce_results import announce_results
 from app.services.query_runs import upload_name
 from app.store.repositories import access, projects, uploads
 from app.store.repositories import series as series_rows
-from app.store.repositories.series import NewResult, SeriesKey
-from app.store.tables import Project, Series, Upload
+from app.store.repositories.series import KnownSeries, NewResult, SeriesKey
+from app.store.tables import Project, Upload
 from workers.protocol import params_key
 
 ARM = "head"
@@ -119,11 +119,11 @@ def _hash(environment: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(environment, sort_keys=True).encode()).hexdigest()
 
 
-def _series(session: Session, project: Project, payload: ResultsPayload) -> list[tuple[Series, bool]]:
+def _series(session: Session, project: Project, payload: ResultsPayload) -> list[tuple[KnownSeries, bool]]:
     """Return the series of each result, in their order, and whether it is new."""
-    cases = projects.cases(session, project.id, [(r.benchmark, r.params) for r in payload.results])
+    cases = projects.case_ids(session, project.id, [(r.benchmark, r.params) for r in payload.results])
     keys = [
-        SeriesKey(cases[f"{r.benchmark} {params_key(r.params)}"].id, r.metric, payload.device_class)
+        SeriesKey(cases[f"{r.benchmark} {params_key(r.params)}"], r.metric, payload.device_class)
         for r in payload.results
     ]
     wanted = {key: (r.unit, r.better) for key, r in zip(keys, payload.results, strict=True)}
@@ -133,7 +133,7 @@ def _series(session: Session, project: Project, payload: ResultsPayload) -> list
     return series
 
 
-def _require_agreement(results: Iterable[PostedResult], series: Iterable[Series]) -> None:
+def _require_agreement(results: Iterable[PostedResult], series: Iterable[KnownSeries]) -> None:
     problems = [
         problem
         for index, (result, row) in enumerate(zip(results, series, strict=True))
@@ -143,7 +143,7 @@ def _require_agreement(results: Iterable[PostedResult], series: Iterable[Series]
         raise PayloadError(problems, code=problems[0].code)
 
 
-def _disagreements(path: str, result: PostedResult, row: Series) -> Iterable[Problem]:
+def _disagreements(path: str, result: PostedResult, row: KnownSeries) -> Iterable[Problem]:
     name = f"series {row.id} ({result.benchmark}, {result.metric})"
     if result.unit != row.unit:
         what = f"{name} is in {row.unit}, and {result.unit} cannot be converted to that"
@@ -157,7 +157,7 @@ def _add_results(
     session: Session,
     payload: ResultsPayload,
     upload: Upload,
-    series: list[tuple[Series, bool]],
+    series: list[tuple[KnownSeries, bool]],
     now: datetime,
     *,
     branch: str,
@@ -186,7 +186,7 @@ def _add_results(
 
 
 def _new_answer(
-    session: Session, upload: Upload, payload: ResultsPayload, series: list[tuple[Series, bool]]
+    session: Session, upload: Upload, payload: ResultsPayload, series: list[tuple[KnownSeries, bool]]
 ) -> dict[str, Any]:
     counts = series_rows.counts(session, [row.id for row, _ in series])
     return {
@@ -195,7 +195,7 @@ def _new_answer(
             {
                 "id": row.id,
                 "benchmark": result.benchmark,
-                "metric": row.metric,
+                "metric": result.metric,
                 "n": counts[row.id],
                 "new": new,
             }

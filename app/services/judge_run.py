@@ -1,20 +1,24 @@
 """Judge a run as it stands after a block: every open case, all its metrics, by the rules of `app.analysis`.
 
 A verdict that is set is never touched again. A case is settled when its gating metrics are; what is shown
-beside them gets its verdict then. When pairs or device time run out, what is open becomes inconclusive.
+beside them gets its verdict then. When pairs or device time run out, what is open becomes inconclusive, and its
+reason says which of them it was.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import cast
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
 
 from sqlalchemy.orm import Session
 
+from app.analysis.discoveries import count_discoveries
 from app.analysis.evidence import Pair
-from app.analysis.judge import Judgement, Kind, MetricPlan, case_settled, judge_case
+from app.analysis.judge import Examination, Judgement, Kind, MetricPlan, case_settled, examine
 from app.analysis.validity import Arm, ArmOutcome, Failure, failure_of
 from app.domain.results import Better
 from app.domain.verdicts import Verdict
@@ -29,8 +33,11 @@ _KEPT = tuple(
 """Fields of a judgement that its row keeps under the same name."""
 
 
-def judge_run(session: Session, job: Job, run: Run) -> None:
-    """Judge every open case of the run and store what was settled."""
+def judge_run(session: Session, job: Job, run: Run, *, ended: str | None = None) -> None:
+    """Judge every open case of the run and store what was settled.
+
+    `ended` is why no more pairs will come, where its agent says so; nothing is open afterwards.
+    """
     by_case: dict[int, list[VerdictRow]] = defaultdict(list)
     for row, _ in runs.verdict_rows(session, run.id, only_open=True):
         by_case[row.case_id].append(row)
@@ -39,42 +46,76 @@ def judge_run(session: Session, job: Job, run: Run) -> None:
     values: dict[int, list[ArmValue]] = defaultdict(list)
     for value in runs.arm_values(session, run.id, by_case):
         values[value.case_id].append(value)
+    now = clock.now(session)
+    cases = []
     for case_id, rows in by_case.items():
-        _judge_case(session, job, run, rows, values[case_id])
+        failure = failure_of(_outcomes(values[case_id]))
+        if failure is not None:
+            _fail(session, run, rows, failure, now)
+        else:
+            cases.append(_examine(job, run, rows, values[case_id], ended))
+    found = _discoveries(session, job, run, cases)
+    # No query from here on: it would flush half of a row, and a settled row stays as it is.
+    for case in cases:
+        _judge_case(run, case, found, now)
 
 
-def _judge_case(session: Session, job: Job, run: Run, rows: list[VerdictRow], values: list[ArmValue]) -> None:
-    failure = failure_of(_outcomes(values))
-    if failure is not None:
-        _fail(session, run, rows, failure)
-        return
+@dataclass(frozen=True)
+class _OpenCase:
+    """A case with what its pairs show of each of its open metrics; `ended` is why it gets no more of them."""
+
+    metrics: list[tuple[VerdictRow, Examination]]
+    ended: str | None
+
+
+def _examine(
+    job: Job, run: Run, rows: list[VerdictRow], values: list[ArmValue], ended: str | None
+) -> _OpenCase:
     pairs = pairs_of(values)
-    exhausted = (
-        run.device_s >= job.budget_s or len({v.pair_index for v in values if not v.void}) >= job.max_pairs
-    )
-    plans = {row.id: _plan(row, values) for row in rows}
-
-    def judge(row: VerdictRow, *, exhausted: bool) -> Judgement:
-        return _judge(job, run, plans[row.id], pairs, exhausted=exhausted)
-
-    judged = [(row, judge(row, exhausted=exhausted)) for row in rows]
-    if not exhausted and case_settled([judgement for _, judgement in judged]):
-        judged = [(row, found if row.gating else judge(row, exhausted=True)) for row, found in judged]
-    for row, judgement in judged:
-        _store(session, run, row, judgement)
+    metrics = [(row, _examine_metric(job, run, row, _plan(row, values), pairs)) for row in rows]
+    return _OpenCase(metrics, ended or _ended(job, run, values))
 
 
-def _judge(
-    job: Job, run: Run, plan: MetricPlan, pairs: dict[str, list[Pair]], *, exhausted: bool
-) -> Judgement:
-    return judge_case(
+def _examine_metric(
+    job: Job, run: Run, row: VerdictRow, plan: MetricPlan, pairs: dict[str, list[Pair]]
+) -> Examination:
+    return examine(
         plan,
         pairs[plan.metric],
         alpha=job.policy["alpha"],
         alpha_pass=job.policy["alpha_pass"],
         m=run.n_gating or 1,
-        exhausted=exhausted,
+        known=row.looks[-1]["n_pairs"] if row.looks else 0,
     )
+
+
+def _ended(job: Job, run: Run, values: list[ArmValue]) -> str | None:
+    """Return why a case with these values gets no more pairs; None where it does."""
+    if run.device_s >= job.budget_s:
+        return "device_time"
+    return "max_pairs" if len({v.pair_index for v in values if not v.void}) >= job.max_pairs else None
+
+
+def _discoveries(session: Session, job: Job, run: Run, cases: list[_OpenCase]) -> int:
+    """Return how many metrics of the run changed, those that were settled before among them."""
+    return count_discoveries(
+        [examination.log_e for case in cases for _, examination in case.metrics],
+        alpha=job.policy["alpha"],
+        m=run.n_gating or 1,
+        settled=runs.settled_discoveries(session, run.id),
+    )
+
+
+def _judge_case(run: Run, case: _OpenCase, found: int, now: datetime) -> None:
+    exhausted = case.ended is not None
+    judged = [(row, shown.judge(found=found, exhausted=exhausted)) for row, shown in case.metrics]
+    if not exhausted and case_settled([judgement for _, judgement in judged]):
+        judged = [
+            (row, known if row.gating else shown.judge(exhausted=True))
+            for (row, shown), (_, known) in zip(case.metrics, judged, strict=True)
+        ]
+    for row, judgement in judged:
+        _store(run, row, judgement, case.ended, now)
 
 
 def _plan(row: VerdictRow, values: list[ArmValue]) -> MetricPlan:
@@ -82,11 +123,16 @@ def _plan(row: VerdictRow, values: list[ArmValue]) -> MetricPlan:
         metric=row.metric,
         unit=row.unit,
         better=cast("Better", row.better),
-        kind=cast("Kind", row.kind),
+        kind=_planned_kind(row),
         gating=row.gating,
         timer_floor=_timer_floor(row, values),
         **row.plan,
     )
+
+
+def _planned_kind(row: VerdictRow) -> Kind:
+    """Return how the metric was to be compared; the row says how it was, once it is judged."""
+    return "exact" if "kind_sampled" in row.flags else cast("Kind", row.kind)
 
 
 def _timer_floor(row: VerdictRow, values: list[ArmValue]) -> float:
@@ -143,10 +189,9 @@ def _outcomes(values: Sequence[ArmValue]) -> list[ArmOutcome]:
     return list(seen.values())
 
 
-def _fail(session: Session, run: Run, rows: list[VerdictRow], failure: Failure) -> None:
+def _fail(session: Session, run: Run, rows: list[VerdictRow], failure: Failure, now: datetime) -> None:
     arm = "base" if failure.verdict is Verdict.BASE_FAILS else "head"
     told = runs.last_failure(session, run.id, rows[0].case_id, arm)
-    now = clock.now(session)
     for row in rows:
         row.verdict = failure.verdict.value
         row.reason = ": ".join(filter(None, (failure.reason, told.reason if told else None))) or None
@@ -154,13 +199,21 @@ def _fail(session: Session, run: Run, rows: list[VerdictRow], failure: Failure) 
         row.settled_at, row.device_s = now, run.device_s
 
 
-def _store(session: Session, run: Run, row: VerdictRow, found: Judgement) -> None:
-    # The time is asked first: a query would flush half of the row, and a settled row stays as it is.
-    now = clock.now(session)
+def _store(run: Run, row: VerdictRow, found: Judgement, ended: str | None, now: datetime) -> None:
     for name in _KEPT:
         setattr(row, name, getattr(found, name))
     row.flags = list(dict.fromkeys([*row.flags, *found.flags]))
-    row.looks = [asdict(look) for look in found.looks]
+    row.looks = _all_looks(row.looks, found)
     if found.verdict is not None:
-        row.verdict, row.reason = found.verdict.value, found.reason
+        row.verdict = found.verdict.value
+        row.reason = ended if found.verdict is Verdict.INCONCLUSIVE else found.reason
         row.settled_at, row.device_s = now, run.device_s
+
+
+def _all_looks(known: list[Any], found: Judgement) -> list[dict[str, Any]]:
+    """Return the looks that were known before the judgement, and its own in the place of the same and later ones."""
+    if found.kind == "exact":
+        return []
+    new = [dict(vars(look)) for look in found.looks]
+    first = new[0]["n_pairs"] if new else math.inf
+    return [*(look for look in known if look["n_pairs"] < first), *new]

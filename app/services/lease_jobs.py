@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from app.config import ServiceSettings
 from app.domain.errors import ConflictError, StaleLeaseError
 from app.domain.jobs import JobState, Outcome, backoff_s
+from app.services.judge_run import judge_run
 from app.services.publish import publish_run
 from app.store.repositories import access, clock, fleet, jobs, notify, outbox, runs
 from app.store.repositories import checks as check_rows
@@ -74,7 +75,7 @@ def finish_lease(session: Session, lease_id: str, message: protocol.Finish) -> N
     if job.cancel_requested_at is not None:
         end_job(session, job, JobState.CANCELLED, reason=message.reason or "cancelled")
     elif outcome in (Outcome.OK, Outcome.BENCH_FAILED):
-        _publish(session, attempt)
+        _publish(session, job, attempt)
         end_job(session, job, JobState.SUCCEEDED, reason=message.reason, message=message.message)
     elif outcome in (Outcome.INFRA_FAILED, Outcome.CONTAMINATED) and message.retryable:
         _requeue_or_fail(session, job, message.reason, message.message)
@@ -188,10 +189,14 @@ def _end_attempt(
     attempt.ended_at = clock.now(session)
 
 
-def _publish(session: Session, attempt: Attempt) -> None:
+def _publish(session: Session, job: Job, attempt: Attempt) -> None:
+    """Publish what was measured; no more pairs will come for what the agent left open."""
     run = runs.of_attempt(session, attempt.id)
-    if run is not None:
-        publish_run(session, run)
+    if run is None:
+        return
+    if attempt.outcome == Outcome.OK:
+        judge_run(session, job, run, ended=attempt.reason or "agent_ended")
+    publish_run(session, run)
 
 
 def _requeue_or_fail(

@@ -9,14 +9,13 @@ the commit's parent later.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
 from app.store.repositories import history
-from app.store.repositories.history import Unplaced
-from app.store.tables import Series
+from app.store.repositories.history import Examined, Unplaced
 
 MOST = 10_000
 """Results placed in one go; any others follow in the next."""
@@ -24,17 +23,21 @@ MOST = 10_000
 
 @dataclass(frozen=True)
 class Placed:
-    """A history that got points: its length now, and the first place before its end that got one (None: none did)."""
+    """A history that got points: its length now, and the first place before its end that got one (None: none did).
+
+    `has_recent_changes` says whether any change point of its newest rows is stored, or any suspicion.
+    """
 
     branch: str
     length: int
     inserted_at: float | None
+    has_recent_changes: bool
 
 
-def place_results(session: Session, series: Series) -> list[Placed]:
-    """Place the new results of the series, whose row is locked; return what became of its histories."""
+def place_results(session: Session, series: Examined, *, recent: int) -> list[Placed]:
+    """Place the new results of the series; return what became of its histories, whose newest rows are `recent`."""
     by_branch: dict[str, list[Unplaced]] = defaultdict(list)
-    for result in history.unplaced(session, series.id, MOST):
+    for result in history.unplaced(session, series.id, MOST, recent=recent):
         by_branch[result.branch].append(result)
     return [_Placing(session, series, branch, new).placed() for branch, new in by_branch.items()]
 
@@ -42,10 +45,11 @@ def place_results(session: Session, series: Series) -> list[Placed]:
 class _Placing:
     """Places the new results of one branch. Appended ones are written together, as nearly all are."""
 
-    def __init__(self, session: Session, series: Series, branch: str, new: Sequence[Unplaced]) -> None:
+    def __init__(self, session: Session, series: Examined, branch: str, new: Sequence[Unplaced]) -> None:
         self._session, self._series, self._branch, self._new = session, series, branch, new
-        self._places, self._children = history.family(session, series, branch, new)
+        self._places = dict(_known_places(new))
         self._end = new[0].last_place
+        self._length = new[0].length + len(new)
         self._unwritten: dict[int, float] = {}
 
     def placed(self) -> Placed:
@@ -59,9 +63,8 @@ class _Placing:
             if place < self._end:
                 inserted.append(result.result_id)
         self._write()
-        length = self._new[0].length + len(self._new)
-        history.keep(self._session, self._series.id, self._branch, length, self._end)
-        return Placed(self._branch, length, history.first_place(self._session, inserted))
+        first = history.first_place(self._session, inserted)
+        return Placed(self._branch, self._length, first, self._new[0].has_recent_changes)
 
     def _place(self, result: Unplaced) -> float:
         later = self._first_later(result)
@@ -78,7 +81,7 @@ class _Placing:
             return history.first_place_after_position(
                 self._session, self._series.id, self._branch, result.position
             )
-        known = [self._places[c] for c in self._children.get(result.sha, ()) if c in self._places]
+        known = [self._places[child] for child in result.children or () if child in self._places]
         return min(known, default=None)
 
     def _before(self, later: float) -> float:
@@ -91,12 +94,20 @@ class _Placing:
         if before < middle < later:
             return middle
         later = history.spread(self._session, its_id, self._branch, later)
-        known = {*self._places, *(c for ids in self._children.values() for c in ids)}
-        self._places = history.places(self._session, its_id, self._branch, known)
+        self._places = history.places(self._session, its_id, self._branch, list(self._places))
         self._end = history.last_place(self._session, its_id, self._branch) or 0.0
         return later - 0.5
 
     def _write(self) -> None:
         if self._unwritten:
-            history.put(self._session, self._unwritten)
-            self._unwritten = {}
+            places, self._unwritten = self._unwritten, {}
+            history.keep(self._session, self._series.id, self._branch, places, self._length, self._end)
+
+
+def _known_places(new: Sequence[Unplaced]) -> Iterator[tuple[int, float]]:
+    """Yield the places of the commits, and of their children, that have one."""
+    for result in new:
+        family = zip(result.children or (), result.children_places or (), strict=True)
+        for commit_id, place in ((result.commit_id, result.place), *family):
+            if place is not None:
+                yield commit_id, place

@@ -11,7 +11,8 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.analysis.sequential import g_from_history
+from app.analysis.past_noise import past_noise
+from app.analysis.sequential import MIN_PAIRS, g_from_history
 from app.domain.results import Better
 from app.domain.verdicts import Verdict
 from app.services.lease_jobs import announce, require_lease
@@ -25,8 +26,8 @@ from workers.protocol import MetricDecl, OpenCases, Prepared
 DEFAULT_GATE = ("latency_p50", "peak_memory")
 """What gates a case of a benchmark file, unless the suite says otherwise; a command's first metric gates."""
 
-Noise = dict[tuple[int, str], float]
-"""(case, metric) -> pair standard deviation in earlier runs (ln units)."""
+Noise = dict[tuple[int, str], list[float]]
+"""(case, metric) -> pair standard deviations in earlier runs (ln units)."""
 
 _BUILD_METRIC = MetricDecl(metric="wall_time", unit="s", better="lower")
 """Stands in for the metrics of a case that was never measured."""
@@ -61,7 +62,8 @@ def _store_preparation(session: Session, run: Run, message: Prepared) -> None:
 def _store_plan(session: Session, job: Job, run: Run, planned: list[PlannedCase]) -> None:
     wanted = [(case.listing.benchmark, case.listing.params) for case in planned]
     rows = projects.cases(session, job.project_id, wanted)
-    noise = runs.pair_noise(session, job.device_class, [row.id for row in rows.values()])
+    case_ids = [row.id for row in rows.values()]
+    noise = runs.pair_noise(session, job.device_class, case_ids, fewest_pairs=MIN_PAIRS)
     gate = _gate_of(job, planned)
     gating = 0
     for case in planned:
@@ -165,10 +167,14 @@ def _plan_of_metric(
         ),
         {},
     )
+    sds = noise.get((row.id, metric.metric), [])
+    past = past_noise(sds)
     return {
         "tau0": thresholds["tau0"],
         "tau": thresholds["tau"],
-        "g": g_from_history(noise.get((row.id, metric.metric)), thresholds["tau"]),
+        "g": g_from_history(past.sd if sds else None, thresholds["tau"]),
+        "past_sd": past.sd,
+        "past_freedom": past.freedom,
         "budget_max": budget.get("max"),
         "budget_min": budget.get("min"),
     }

@@ -11,8 +11,8 @@ from app.services.announce_results import announce_results
 from app.store.repositories import clock, runs
 from app.store.repositories import series as series_rows
 from app.store.repositories.runs import ArmValue
-from app.store.repositories.series import NewResult, SeriesKey
-from app.store.tables import Job, Project, Run, Series
+from app.store.repositories.series import KnownSeries, NewResult, SeriesKey
+from app.store.tables import Job, Project, Run
 from app.store.tables import Verdict as VerdictRow
 
 
@@ -52,7 +52,7 @@ def _branches(session: Session, job: Job) -> dict[str, str | None]:
     return {"base": own or session.get_one(Project, job.project_id).branch, "head": own}
 
 
-def _fits(row: VerdictRow, series: Series) -> bool:
+def _fits(row: VerdictRow, series: KnownSeries) -> bool:
     """Tell whether values of this plan may extend the series: one that changed its unit begins no mixture."""
     return (row.unit, row.better) == (series.unit, series.better)
 

@@ -15,7 +15,6 @@ from app.domain.jobs import TERMINAL, JobState
 from app.domain.results import (
     CaseVerdict,
     CheckResult,
-    CommitRef,
     Estimate,
     Look,
     SuiteResult,
@@ -24,10 +23,11 @@ from app.domain.results import (
 from app.domain.verdicts import Conclusion, Verdict
 from app.services.find_unmatched import find_unmatched
 from app.services.judge_run import pairs_of
+from app.services.list_checks import commit_ref
 from app.services.plan_run import better_of
 from app.store.repositories import checks, jobs, runs
 from app.store.repositories.runs import ArmValue
-from app.store.tables import BenchmarkCase, Commit, Environment, Job, Run
+from app.store.tables import BenchmarkCase, Environment, Job, Run
 from app.store.tables import Verdict as VerdictRow
 
 _LOOK = frozenset(field.name for field in fields(Look))
@@ -44,8 +44,8 @@ def read_check(session: Session, check_id: int) -> CheckResult:
     return CheckResult(
         id=check.id,
         project=project.name,
-        base=_commit(base),
-        head=_commit(head),
+        base=commit_ref(base),
+        head=commit_ref(head),
         state=cast("Literal['queued', 'running', 'complete']", check.state),
         suites=suites,
         conclusion=Conclusion(check.conclusion) if check.conclusion else None,
@@ -59,10 +59,6 @@ def read_check(session: Session, check_id: int) -> CheckResult:
         reproduce=check.reproduce,
         notes=find_unmatched(its_jobs[0].policy, check.settings.get("suites"), suites) if its_jobs else (),
     )
-
-
-def _commit(row: Commit) -> CommitRef:
-    return CommitRef(row.sha, row.subject, row.author, row.authored_at)
 
 
 def _suite(session: Session, job: Job) -> SuiteResult:

@@ -10,9 +10,8 @@ from sqlalchemy.orm import Session
 
 from app.domain.metrics import metric
 from app.settings import GateSettings
-from app.store.repositories import checks, runs
-from app.store.repositories.history import Point
-from app.store.tables import Series
+from app.store.repositories import runs
+from app.store.repositories.history import Examined
 
 
 @dataclass(frozen=True)
@@ -24,18 +23,17 @@ class SeriesThresholds:
     tolerance_ln: float
 
 
-def thresholds_of(session: Session, series: Series, newest: Point) -> SeriesThresholds:
-    """Return the thresholds of a series by its newest point.
+def thresholds_of(session: Session, series: Examined, run_id: int) -> SeriesThresholds:
+    """Return the thresholds of a series by the run of its newest point, 0 where that was posted.
 
     What our own agents measured was planned with the settings of its commit. For what was posted the newest check of
     the project tells its settings; without any the defaults hold, and the catalogue says whether the metric is exact.
     """
-    planned = runs.plan_of(session, newest.run_id, series.case_id, series.metric) if newest.run_id else None
+    planned = runs.plan_of(session, run_id, series.case_id, series.metric) if run_id else None
     if planned is not None:
         kind, plan = planned
         return _thresholds(kind == "exact", plan)
-    known = metric(series.metric)
-    policy = checks.newest_policy(session, series.project_id)
+    known, policy = metric(series.metric), series.policy
     own = policy["metrics"].get(series.metric, policy["default"]) if policy else _defaults()
     return _thresholds(known is not None and known.kind == "exact", own)
 

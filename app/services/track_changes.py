@@ -9,16 +9,19 @@ of its own that corrects it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 
 from sqlalchemy.orm import Session
 
-from app.domain.changes import MEASURED_NO_CHANGE, STANDING, ChangeKind, ChangeState
+from app.domain.changes import MEASURED_NO_CHANGE, STANDING, WITHIN_CHANCE, ChangeKind, ChangeState
 from app.services.confirm_once import OTHERWISE, confirm_once, correct, is_rise
 from app.services.history_window import Found
+from app.services.weigh_change import is_beyond_chance
 from app.store.repositories import changes, clock
-from app.store.tables import ChangePoint, Series
+from app.store.repositories.history import Examined
+from app.store.tables import ChangePoint
 
 SAME = 5
 """Rows within which a change that is found is the one that is stored."""
@@ -29,7 +32,7 @@ _NUMBERS = ("kind", "before", "after", "change", "ci_low", "ci_high", "p_value")
 
 def track_changes(
     session: Session,
-    series: Series,
+    series: Examined,
     branch: str,
     found: Sequence[Found],
     stored: Sequence[ChangePoint],
@@ -48,6 +51,7 @@ def track_changes(
     """
     tracking = _Tracking(session, series, branch, found, stored, late=late)
     tracking.keep_confirmed([row for row in stored if row.state == ChangeState.CONFIRMED])
+    tracking.weigh_new()
     tracking.update_suspected([row for row in stored if row.state == ChangeState.SUSPECTED])
     tracking.add_new(stored)
     session.flush()
@@ -58,7 +62,7 @@ class _Tracking:
     def __init__(
         self,
         session: Session,
-        series: Series,
+        series: Examined,
         branch: str,
         found: Sequence[Found],
         stored: Sequence[ChangePoint],
@@ -121,6 +125,17 @@ class _Tracking:
             correct(self._session, row, _why_corrected(row, found))
         self._add(found, corrects=rows[0])
 
+    def weigh_new(self) -> None:
+        """Take what would be confirmed now as suspected while it is not beyond chance among its commit's series."""
+        self._left = [self._weighed(found) for found in self._left]
+
+    def _weighed(self, found: Found) -> Found:
+        if found.state != ChangeState.CONFIRMED or is_beyond_chance(
+            self._session, self._series.project_id, self._series.id, self._branch, found
+        ):
+            return found
+        return replace(found, state=ChangeState.SUSPECTED)
+
     def update_suspected(self, rows: Iterable[ChangePoint]) -> None:
         """Bring suspicions up to date: still suspected, confirmed, understood as an episode, or withdrawn."""
         for row in rows:
@@ -133,7 +148,7 @@ class _Tracking:
             for name in _NUMBERS if self._is_pinned(row, match) else (*_PLACE, *_NUMBERS):
                 setattr(row, name, getattr(match, name))
             if (row.previous_commit_id, row.commit_id) != commits:
-                row.request_id = row.reason = None  # what was asked for was about other commits
+                row.request_id, row.reason = None, WITHIN_CHANCE  # what was asked for was about other commits
             row.examined_at = self._now
             if match.state == ChangeState.CONFIRMED:
                 confirm_once(self._session, row, "confirmed by later points")
@@ -181,13 +196,14 @@ class _Tracking:
         if is_confirmed and (told := self._confirmed_at(found)) is not None:
             correct(self._session, told, _why_corrected(told, found))
             corrects = corrects or told
+        at_first_sight = "seen so at first sight" if is_confirmed and corrects is None else None
         row = ChangePoint(
             project_id=self._series.project_id,
             series_id=self._series.id,
             branch=self._branch,
             state=found.state,
             corrects_id=corrects.id if corrects else None,
-            reason="seen so at first sight" if is_confirmed and corrects is None else None,
+            reason=WITHIN_CHANCE if found.state == ChangeState.SUSPECTED else at_first_sight,
             confirmed_at=self._now if is_confirmed else None,
             closed_at=self._now if is_episode else None,
             **{name: getattr(found, name) for name in (*_PLACE, *_NUMBERS)},

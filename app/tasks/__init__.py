@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from celery import Celery
 
@@ -71,34 +71,42 @@ def examine_project(service: Service, project_id: int) -> None:
     """Examine the project's series that have new results, each in a transaction of its own, for a few seconds.
 
     What is left then is announced again, so that other tasks get their turn. One task at a time examines a project:
-    another finds it taken and is done, as the first one asks again for what is new before it ends. A series that fails
+    another finds it taken and is done, as the first one asks again for what is new after it let go. A series that fails
     is told and left for the next time: it must not keep the others from being examined.
     """
+    failed: set[int] = set()
+    until = time.monotonic() + _EXAMINE_S
+    while due := _due(service, project_id, failed):
+        with service.database.session() as session:
+            if not take_project(session, project_id):
+                return
+            if not _examine_until(service, due, until, failed):
+                announce_results(session, project_id)
+                return
+
+
+def _due(service: Service, project_id: int, failed: set[int]) -> list[int]:
+    with service.database.session() as session:
+        due = unexamined_series(session, project_id, limit=_SERIES_AT_ONCE + len(failed))
+    return [series_id for series_id in due if series_id not in failed]
+
+
+def _examine_until(service: Service, due: Sequence[int], until: float, failed: set[int]) -> bool:
+    """Examine series, and add those that fail; return whether all could be looked at in time."""
     from app.services.examine_series import (
         examine_series,
     )  # numpy comes with it: only who examines pays for that
 
-    failed: set[int] = set()
-    until = time.monotonic() + _EXAMINE_S
-    while True:
-        with service.database.session() as session:
-            due = unexamined_series(session, project_id, limit=_SERIES_AT_ONCE + len(failed))
-        left = [series_id for series_id in due if series_id not in failed]
-        if not left:
-            return
-        for series_id in left:
-            if time.monotonic() > until:
-                with service.database.session() as session:
-                    announce_results(session, project_id)
-                return
-            try:
-                with service.database.session() as session:
-                    if not take_project(session, project_id):
-                        return
-                    examine_series(session, service.settings, series_id)
-            except Exception:
-                log.exception("series %d could not be examined; it is tried again later", series_id)
-                failed.add(series_id)
+    for series_id in due:
+        if time.monotonic() > until:
+            return False
+        try:
+            with service.database.session() as session:
+                examine_series(session, service.settings, series_id)
+        except Exception:
+            log.exception("series %d could not be examined; it is tried again later", series_id)
+            failed.add(series_id)
+    return True
 
 
 def _register_clockwork(app: Celery, service: Service) -> None:

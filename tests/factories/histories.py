@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from fastapi.testclient import TestClient
 
 from app.services.relay_outbox import relay_outbox
+from app.store.repositories import projects, series
+from app.store.repositories.series import NewResult
 from app.tasks import examine_project, sweep_suspicions
 from app.wiring import Service
 from tests.factories.posted_results import post_results, posted_document, posted_result
@@ -31,6 +34,35 @@ def noisy(n: int, *, level: float = 10.0, sd: float = 0.01, seed: int = 1) -> li
 def stepped(n: int, at: int, by: float, **noise: Any) -> list[float]:
     """Return a noisy history whose level changes by the share `by` at the commit `at`."""
     return [value * (1 + by * (i >= at)) for i, value in enumerate(noisy(n, **noise))]
+
+
+def posted(series_id: int, commit_id: int, value: float) -> NewResult:
+    """Return a result of the branch `main` as a post stores it; the value is in the series' unit."""
+    return NewResult(
+        series_id=series_id,
+        commit_id=commit_id,
+        run_id=None,
+        upload_id=None,
+        arm="head",
+        value=value,
+        low=value,
+        high=value,
+        values=[value],
+        void=[],
+        flags=[],
+        measured_at=datetime.now(UTC),
+        branch="main",
+    )
+
+
+def store_all(service: Service, series_id: int, values: Iterable[float], first: int = 0) -> None:
+    """Store results of the first project's commits from `first` on, each with its parent, all at once."""
+    with service.database.session() as session:
+        results = []
+        for i, value in enumerate(values, first):
+            commit = projects.commit(session, 1, sha(i), parent_sha=sha(i - 1) if i else None)
+            results.append(posted(series_id, commit.id, value))
+        series.add_results(session, results)
 
 
 @dataclass
@@ -112,4 +144,15 @@ class Poster:
         return found
 
 
-__all__ = ["PROJECT", "Poster", "Recorded", "deliver", "noisy", "sha", "stepped", "sweep_suspicions"]
+__all__ = [
+    "PROJECT",
+    "Poster",
+    "Recorded",
+    "deliver",
+    "noisy",
+    "posted",
+    "sha",
+    "stepped",
+    "store_all",
+    "sweep_suspicions",
+]

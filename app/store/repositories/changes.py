@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Select, exists, func, or_, select
+from sqlalchemy import ColumnElement, Select, bindparam, case, exists, func, or_, select, text
 from sqlalchemy.orm import Session, aliased
 
-from app.domain.changes import ChangeState
+from app.domain.changes import WITHIN_CHANCE, ChangeState
 from app.domain.jobs import TERMINAL, JobState
 from app.store.tables import BenchmarkCase, ChangePoint, Commit, Job, Project, RequestJob, Result, Series
 
@@ -30,14 +30,20 @@ class ChangeContext:
 
 
 def of_history(session: Session, series_id: int, branch: str, *, first_row: int = 0) -> Sequence[ChangePoint]:
-    """Return all change points of the history from a row on, in their order and then by id."""
-    return session.scalars(
-        select(ChangePoint)
-        .where(
-            ChangePoint.series_id == series_id, ChangePoint.branch == branch, ChangePoint.index >= first_row
-        )
-        .order_by(ChangePoint.index, ChangePoint.id)
-    ).all()
+    """Return the change points of the history from a row on, and older suspicions, in their order and then by id."""
+    which = {"series_id": series_id, "branch": branch, "first_row": first_row}
+    return session.scalars(_OF_HISTORY, which).all()
+
+
+_OF_HISTORY = (
+    select(ChangePoint)
+    .where(
+        ChangePoint.series_id == bindparam("series_id"),
+        ChangePoint.branch == bindparam("branch"),
+        (ChangePoint.index >= bindparam("first_row")) | (ChangePoint.state == ChangeState.SUSPECTED),
+    )
+    .order_by(ChangePoint.index, ChangePoint.id)
+)
 
 
 def confirmed_at(session: Session, series_id: int, branch: str, commit_id: int) -> ChangePoint | None:
@@ -50,6 +56,51 @@ def confirmed_at(session: Session, series_id: int, branch: str, commit_id: int) 
             ChangePoint.state == ChangeState.CONFIRMED,
         )
     ).one_or_none()
+
+
+def family(
+    session: Session, project_id: int, branch: str, commit_id: int, previous_commit_id: int, *, without: int
+) -> tuple[list[float], int]:
+    """Return the p-values of changes that stand and begin with the commit, and how many series have results of it.
+
+    Args:
+        session: the session.
+        project_id: whose series.
+        branch: of the histories.
+        commit_id: the commit.
+        previous_commit_id: the one before; no fewer series count than it has.
+        without: the series whose own changes are left out of the p-values.
+    """
+    which = {
+        "project_id": project_id,
+        "branch": branch,
+        "commit_id": commit_id,
+        "previous_commit_id": previous_commit_id,
+        "without": without,
+    }
+    row = session.execute(_FAMILY, which).one()
+    return list(row[0]), max(row[1], row[2])
+
+
+# A subquery with a limit is looked up in the index series by series; `exists` would read all results of all series.
+_FAMILY = text(
+    """
+    with member as (
+      select id,
+        (select true from result
+         where series_id = series.id and commit_id = :commit_id and branch = :branch limit 1) as has_commit,
+        (select true from result
+         where series_id = series.id and commit_id = :previous_commit_id and branch = :branch limit 1) as has_previous
+      from series where project_id = :project_id)
+    select
+      array(
+        select p_value from change_point
+        where project_id = :project_id and branch = :branch and commit_id = :commit_id
+          and state in ('suspected', 'confirmed') and p_value is not null and series_id <> :without),
+      (select count(has_commit) from member),
+      (select count(has_previous) from member)
+    """
+)
 
 
 def find(
@@ -82,7 +133,10 @@ def find(
 
 
 def wanted(session: Session, project_id: int, *, before: int | None, limit: int) -> Sequence[ChangeContext]:
-    """Return the project's suspicions that no job of ours is to settle, the newest first, with ids below `before`."""
+    """Return the project's suspicions that somebody else is to settle, the newest first, with ids below `before`.
+
+    These are beyond chance among the series of their commit, and no job of ours is to settle them.
+    """
     is_measured = exists().where(
         RequestJob.request_id == ChangePoint.request_id,
         Job.id == RequestJob.job_id,
@@ -90,7 +144,12 @@ def wanted(session: Session, project_id: int, *, before: int | None, limit: int)
     )
     query = (
         _contexts()
-        .where(ChangePoint.project_id == project_id, ChangePoint.state == ChangeState.SUSPECTED, ~is_measured)
+        .where(
+            ChangePoint.project_id == project_id,
+            ChangePoint.state == ChangeState.SUSPECTED,
+            ChangePoint.reason.is_distinct_from(WITHIN_CHANCE),
+            ~is_measured,
+        )
         .order_by(ChangePoint.id.desc())
         .limit(limit)
     )
@@ -148,25 +207,29 @@ def answered(session: Session, limit: int) -> Sequence[int]:
 
 
 def unasked(session: Session, age: timedelta, limit: int) -> Sequence[int]:
-    """Return suspicions about points that our own agents measured and were not asked about, though it is time."""
+    """Return suspicions that nobody was asked about, though it is time to look at them again.
+
+    They are about points that our own agents measured; or they were not beyond chance among the series of their commit,
+    which more series may have joined by now: those are looked at the less often, the older they are.
+    """
+    is_within_chance = ChangePoint.reason == WITHIN_CHANCE
+    seen_for = ChangePoint.examined_at - ChangePoint.first_seen_at
+    patience = case((is_within_chance, func.greatest(age, seen_for)), else_=age)
     query = (
         _suspicions()
         .join(Result, Result.id == ChangePoint.result_id)
         .where(
-            Result.run_id.is_not(None),
+            Result.run_id.is_not(None) | is_within_chance,
             ChangePoint.request_id.is_(None),
-            ChangePoint.examined_at < func.clock_timestamp() - age,
+            ChangePoint.examined_at < func.clock_timestamp() - patience,
         )
     )
     return session.scalars(query.limit(limit)).all()
 
 
 def _suspicions() -> Select[int]:
-    return (
-        select(ChangePoint.id)
-        .where(ChangePoint.state == ChangeState.SUSPECTED)
-        .order_by(ChangePoint.first_seen_at)
-    )
+    """Select suspicions in a random order: those that fail each time must not keep all others from being looked at."""
+    return select(ChangePoint.id).where(ChangePoint.state == ChangeState.SUSPECTED).order_by(func.random())
 
 
 def asked_before(session: Session, change: ChangePoint) -> int | None:

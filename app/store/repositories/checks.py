@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.dialects.postgresql import insert
@@ -89,18 +88,6 @@ class JobCount:
     gating: int
     settled: int
     pairs: int
-
-
-def newest_policy(session: Session, project_id: int) -> dict[str, Any] | None:
-    """Return what the newest check of the project told its judge of the settings; None without any check."""
-    return session.scalars(
-        select(Job.policy)
-        .join(RequestJob, RequestJob.job_id == Job.id)
-        .join(Check, Check.request_id == RequestJob.request_id)
-        .where(Check.project_id == project_id)
-        .order_by(Check.id.desc())
-        .limit(1)
-    ).one_or_none()
 
 
 def job_counts(session: Session, check_ids: Collection[int]) -> Sequence[JobCount]:

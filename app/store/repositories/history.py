@@ -6,16 +6,16 @@ so that a commit that turns up late goes between two others without touching the
 
 from __future__ import annotations
 
-from collections import defaultdict
+import struct
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, exists, func, select, text
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.store.tables import Commit, History, Result, Series
+from app.store.tables import Commit, Result, Series
 
 UNPLACED = Result.branch.is_not(None), Result.place.is_(None)
 """What a result of a history is until its series is examined."""
@@ -26,27 +26,44 @@ PROJECT_LOCK = 0x52414345
 
 
 @dataclass(frozen=True)
-class Unplaced:
-    """A result that has no place in its branch's history yet, with what is known of its commit's ancestry."""
+class Examined:
+    """A series that is being examined, locked, and what the newest check of its project told its judge (None: none)."""
+
+    id: int
+    project_id: int
+    case_id: int
+    metric: str
+    policy: dict[str, Any] | None
+
+
+class Unplaced(NamedTuple):
+    """A result that has no place in its branch's history yet, with its commit and what is known of that history.
+
+    `place` is where other results of the commit are; `children` are the ids of the commits whose parent it is, and
+    `children_places` theirs. All three are None where there are none.
+    """
 
     result_id: int
     branch: str
     commit_id: int
-    sha: str
     position: int | None
+    place: float | None
+    children: list[int] | None
+    children_places: list[float | None] | None
     length: int
     last_place: float
     """Of the history that it will be placed in; both 0 where it begins one."""
+    has_recent_changes: bool
+    """Whether any change point of its newest rows is stored, or any suspicion."""
 
 
-@dataclass(frozen=True)
-class Point:
-    """A point of a history."""
+class Points(NamedTuple):
+    """Consecutive points of a history, oldest first, as columns; a run is 0 where the result was posted."""
 
-    result_id: int
-    commit_id: int
-    run_id: int | None
-    value: float
+    result_ids: tuple[int, ...]
+    commit_ids: tuple[int, ...]
+    run_ids: tuple[int, ...]
+    values: tuple[float, ...]
 
 
 def due(session: Session, project_id: int, limit: int) -> Sequence[int]:
@@ -97,30 +114,63 @@ _BRANCHES = text(
 )
 
 
-def lock(session: Session, series_id: int) -> Series | None:
-    """Lock and return the series; results may be added meanwhile, nobody else examines it. None if there is none."""
-    return session.get(Series, series_id, with_for_update={"key_share": True}, populate_existing=True)
+def lock(session: Session, series_id: int) -> Examined | None:
+    """Lock and return the series; results may be added meanwhile, nobody else examines it. None if there is none.
+
+    The transaction's commit is not waited for on disk: what a crash of PostgreSQL undoes of an examination is due
+    again, and whatever was stored on top of it, such as the lease of a job that it asked for, is undone with it.
+    """
+    row = session.execute(_LOCK, {"id": series_id}).one_or_none()
+    return Examined(*row[:-1]) if row else None
 
 
-def unplaced(session: Session, series_id: int, limit: int) -> Sequence[Unplaced]:
-    """Return results of the series that have no place yet, in the order of their arrival."""
-    rows = session.execute(
-        select(
-            Result.id,
-            Result.branch,
-            Commit.id,
-            Commit.sha,
-            Commit.position,
-            func.coalesce(History.length, 0),
-            func.coalesce(History.last_place, 0.0),
-        )
-        .join(Commit, Commit.id == Result.commit_id)
-        .outerjoin(History, (History.series_id == Result.series_id) & (History.branch == Result.branch))
-        .where(Result.series_id == series_id, *UNPLACED)
-        .order_by(Result.id)
-        .limit(limit)
-    )
-    return [Unplaced(row[0], row[1] or "", *row[2:]) for row in rows]
+_LOCK = text(
+    """
+    select series.id, series.project_id, series.case_id, series.metric,
+      (select job.policy from "check"
+         join request_job on request_job.request_id = "check".request_id
+         join job on job.id = request_job.job_id
+       where "check".project_id = series.project_id order by "check".id desc limit 1) as policy,
+      set_config('synchronous_commit', 'off', true)
+    from series where series.id = :id for no key update of series
+    """
+)
+
+
+def unplaced(session: Session, series_id: int, limit: int, *, recent: int) -> Sequence[Unplaced]:
+    """Return up to `limit` results of the series that have no place yet, in the order of their arrival.
+
+    The last `recent` rows of a history are its newest.
+    """
+    rows = session.execute(_UNPLACED, {"series_id": series_id, "limit": limit, "recent": recent})
+    return [Unplaced._make(row) for row in rows]
+
+
+_UNPLACED = text(
+    """
+    select new.id, new.branch, new.commit_id, its_commit.position,
+      (select min(place) from result
+       where series_id = new.series_id and commit_id = new.commit_id and branch = new.branch) as place,
+      family.children, family.places,
+      coalesce(history.length, 0), coalesce(history.last_place, 0.0),
+      exists (
+        select from change_point
+        where series_id = new.series_id and branch = new.branch
+          and (index >= history.length - :recent or state = 'suspected'))
+    from result as new
+      join commit as its_commit on its_commit.id = new.commit_id
+      left join history on history.series_id = new.series_id and history.branch = new.branch
+      cross join lateral (
+        select array_agg(child.id) as children, array_agg(
+          (select min(place) from result
+           where series_id = new.series_id and commit_id = child.id and branch = new.branch)) as places
+        from commit as child
+        where child.project_id = its_commit.project_id and child.parent_sha = its_commit.sha) as family
+    where new.series_id = :series_id and new.branch is not null and new.place is null
+    order by new.id
+    limit :limit
+    """
+)
 
 
 def _in(series_id: int, branch: str) -> tuple[ColumnElement[bool], ...]:
@@ -139,48 +189,6 @@ def places(session: Session, series_id: int, branch: str, commit_ids: Collection
     return {row[0]: row[1] for row in rows if row[1] is not None}
 
 
-def family(
-    session: Session, series: Series, branch: str, new: Sequence[Unplaced]
-) -> tuple[dict[int, float], dict[str, list[int]]]:
-    """Return places of the new results' commits and of their children, and the ids of the children by parent's sha.
-
-    Commits without a place in the history are left out.
-    """
-    rows = session.execute(
-        _FAMILY,
-        {
-            "project_id": series.project_id,
-            "series_id": series.id,
-            "branch": branch,
-            "ids": list({result.commit_id for result in new}),
-            "shas": list({result.sha for result in new}),
-        },
-    )
-    of_commit: dict[int, float] = {}
-    of_parent: dict[str, list[int]] = defaultdict(list)
-    for commit_id, parent, place in rows:
-        if place is not None:
-            of_commit[commit_id] = place
-        if parent is not None:
-            of_parent[parent].append(commit_id)
-    return of_commit, of_parent
-
-
-_FAMILY = text(
-    """
-    select result.commit_id, null as parent_sha, min(result.place) from result
-    where result.series_id = :series_id and result.commit_id = any(:ids) and result.branch = :branch
-      and result.place is not null
-    group by result.commit_id
-    union all
-    select child.id, child.parent_sha, (
-      select min(result.place) from result
-      where result.series_id = :series_id and result.commit_id = child.id and result.branch = :branch)
-    from commit as child where child.project_id = :project_id and child.parent_sha = any(:shas)
-    """
-)
-
-
 def first_place_after_position(session: Session, series_id: int, branch: str, position: int) -> float | None:
     """Return the first place of a commit that is later in first-parent order; None without any."""
     query = (
@@ -197,20 +205,33 @@ def last_place(session: Session, series_id: int, branch: str, *, before: float |
     return session.scalar(query if before is None else query.where(Result.place < before))
 
 
-def put(session: Session, places_of: dict[int, float]) -> None:
-    """Give results their places: result → place, in one statement."""
-    statement = text(
-        "update result set place = given.place from unnest(cast(:ids as bigint[]), cast(:places as float8[]))"
-        " as given(id, place) where result.id = given.id"
+def keep(
+    session: Session, series_id: int, branch: str, places_of: dict[int, float], length: int, last_place: float
+) -> None:
+    """Give results their places, and store how long the history is now, and its last place."""
+    session.execute(
+        _KEEP,
+        {
+            "ids": list(places_of),
+            "places": list(places_of.values()),
+            "series_id": series_id,
+            "branch": branch,
+            "length": length,
+            "last_place": last_place,
+        },
     )
-    session.execute(statement, {"ids": list(places_of), "places": list(places_of.values())})
 
 
-def keep(session: Session, series_id: int, branch: str, length: int, last_place: float) -> None:
-    """Store how long the history is now, and its last place."""
-    values = {"length": length, "last_place": last_place}
-    statement = insert(History).values(series_id=series_id, branch=branch, **values)
-    session.execute(statement.on_conflict_do_update(index_elements=["series_id", "branch"], set_=values))
+_KEEP = text(
+    """
+    with placed as (
+      update result set place = given.place
+      from unnest(cast(:ids as bigint[]), cast(:places as float8[])) as given(id, place)
+      where result.id = given.id)
+    insert into history (series_id, branch, length, last_place) values (:series_id, :branch, :length, :last_place)
+    on conflict (series_id, branch) do update set length = excluded.length, last_place = excluded.last_place
+    """
+)
 
 
 def spread(session: Session, series_id: int, branch: str, place: float) -> float:
@@ -230,15 +251,31 @@ def spread(session: Session, series_id: int, branch: str, place: float) -> float
     return float(rank)
 
 
-def tail(session: Session, series_id: int, branch: str, limit: int) -> list[Point]:
-    """Return the last `limit` points of the history, oldest first."""
-    rows = session.execute(
-        select(Result.id, Result.commit_id, Result.run_id, Result.value)
-        .where(*_in(series_id, branch))
-        .order_by(Result.place.desc(), Result.id.desc())
-        .limit(limit)
-    ).all()
-    return [Point(*row) for row in reversed(rows)]
+def tail(session: Session, series_id: int, branch: str, limit: int) -> Points:
+    """Return the last `limit` points of the history."""
+    row = session.execute(_TAIL, {"series_id": series_id, "branch": branch, "limit": limit}).one()
+    results, commits, runs, values = (bytes(column or b"") for column in row)
+    n = len(values) // 8
+    whole, real = struct.Struct(f">{n}q"), struct.Struct(f">{n}d")
+    return Points(whole.unpack(results), whole.unpack(commits), whole.unpack(runs), real.unpack(values))
+
+
+# Columns come as the bytes that PostgreSQL's own binary protocol has: objects for every point would take longer to make
+# than all else that is read for an examination.
+_TAIL = text(
+    """
+    select
+      string_agg(int8send(id), '' order by place, id),
+      string_agg(int8send(commit_id), '' order by place, id),
+      string_agg(int8send(coalesce(run_id, 0)), '' order by place, id),
+      string_agg(float8send(value), '' order by place, id)
+    from (
+      select id, commit_id, run_id, value, place from result
+      where series_id = :series_id and branch = :branch and place is not null
+      order by place desc, id desc
+      limit :limit) as newest
+    """
+)
 
 
 def rows_of(session: Session, series_id: int, branch: str, result_ids: Collection[int]) -> dict[int, int]:

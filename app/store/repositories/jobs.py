@@ -244,22 +244,30 @@ def of_request(session: Session, request_id: int, *, lock: bool = False) -> Sequ
     return session.scalars(query).all()
 
 
-def newest_of_history(session: Session, series_id: int, branch: str) -> Job | None:
-    """Return the newest job that measured a commit of the history for somebody; None where all was posted.
+def newest_landed(session: Session, series_id: int, branch: str) -> Job | None:
+    """Return the newest job that measured a commit of the history and whose head is one, too, by now; None without any.
 
-    Its settings are those of its head. A job whose head is on the branch goes before any whose head is not, such as a
-    pull request's: what it asks for nobody has agreed to yet. Jobs that confirm copy the settings of others.
+    Its settings and source, which are those of its head, have been agreed to: another job of ours has measured that
+    head as a point of the history. The head of a pull request that nobody merged is none, nor is one that only somebody
+    who posts results says to be on the branch. Jobs that confirm copy the settings of others, and are left out.
     """
-    point = aliased(Result)
-    has_landed = exists().where(
-        point.series_id == series_id, point.branch == branch, point.commit_id == Job.head_commit_id
+    point, its_run = aliased(Result), aliased(Run)
+    has_landed = (
+        exists()
+        .where(point.series_id == series_id, point.branch == branch, point.commit_id == Job.head_commit_id)
+        .where(its_run.id == point.run_id, its_run.job_id != Job.id)
     )
     return session.scalars(
         select(Job)
         .join(Run, Run.job_id == Job.id)
         .join(Result, Result.run_id == Run.id)
-        .where(Result.series_id == series_id, Result.branch == branch, ~Job.policy.has_key("history"))
-        .order_by(has_landed.desc(), Result.id.desc())
+        .where(
+            Result.series_id == series_id,
+            Result.branch == branch,
+            ~Job.policy.has_key("history"),
+            has_landed,
+        )
+        .order_by(Result.id.desc())
         .limit(1)
     ).one_or_none()
 

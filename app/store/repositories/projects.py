@@ -66,23 +66,31 @@ def commit(
 
 def cases(session: Session, project_id: int, wanted: list[tuple[str, Params]]) -> dict[str, BenchmarkCase]:
     """Return the cases by `benchmark params_key`, made where they are new, all at once."""
+    ids = case_ids(session, project_id, wanted)
+    rows = session.scalars(select(BenchmarkCase).where(BenchmarkCase.id.in_(ids.values())))
+    by_id = {row.id: row for row in rows}
+    return {key: by_id[its_id] for key, its_id in ids.items()}
+
+
+def case_ids(session: Session, project_id: int, wanted: list[tuple[str, Params]]) -> dict[str, int]:
+    """Return the ids of the cases by `benchmark params_key`, made where they are new, all at once."""
     keys = sorted({(benchmark, params_key(params)) for benchmark, params in wanted})
     found = _existing_cases(session, project_id, keys)
     missing = [key for key in keys if key not in found]
     if missing:
         _add_cases(session, project_id, missing)
         found |= _existing_cases(session, project_id, missing)
-    return {f"{benchmark} {key}": row for (benchmark, key), row in found.items()}
+    return {f"{benchmark} {key}": its_id for (benchmark, key), its_id in found.items()}
 
 
 CaseKey = tuple[str, str]
 """A benchmark and the canonical JSON of its parameters."""
 
 
-def _existing_cases(session: Session, project_id: int, keys: list[CaseKey]) -> dict[CaseKey, BenchmarkCase]:
+def _existing_cases(session: Session, project_id: int, keys: list[CaseKey]) -> dict[CaseKey, int]:
     wanted = _as_table(keys)
-    rows = session.scalars(
-        select(BenchmarkCase)
+    rows = session.execute(
+        select(BenchmarkCase.benchmark, BenchmarkCase.params_key, BenchmarkCase.id)
         .join(
             wanted,
             (BenchmarkCase.benchmark == wanted.c.benchmark)
@@ -90,7 +98,7 @@ def _existing_cases(session: Session, project_id: int, keys: list[CaseKey]) -> d
         )
         .where(BenchmarkCase.project_id == project_id)
     )
-    return {(row.benchmark, row.params_key): row for row in rows}
+    return {(row[0], row[1]): row[2] for row in rows}
 
 
 def _add_cases(session: Session, project_id: int, keys: list[CaseKey]) -> None:

@@ -138,8 +138,13 @@ def verdict_rows(
     return [(row[0], row[1]) for row in session.execute(query.order_by(Verdict.id))]
 
 
-def pair_noise(session: Session, device_class: str, case_ids: Iterable[int]) -> dict[tuple[int, str], float]:
-    """Return the median pair standard deviation of each (case, metric) in its last published runs, in ln units."""
+def pair_noise(
+    session: Session, device_class: str, case_ids: Iterable[int], *, fewest_pairs: int
+) -> dict[tuple[int, str], list[float]]:
+    """Return the pair standard deviations of each (case, metric) in its last published runs, in ln units.
+
+    Newest first; runs of fewer pairs than that are left out.
+    """
     newest = (
         select(
             Verdict.case_id,
@@ -154,21 +159,33 @@ def pair_noise(session: Session, device_class: str, case_ids: Iterable[int]) -> 
         .where(
             Verdict.case_id.in_(list(case_ids)),
             Verdict.sigma_pair.is_not(None),
+            Verdict.n_pairs >= fewest_pairs,
             Run.published_at.is_not(None),
             Job.device_class == device_class,
         )
         .subquery()
     )
-    rows = session.execute(
-        select(
-            newest.c.case_id,
-            newest.c.metric,
-            func.percentile_cont(0.5).within_group(newest.c.sigma_pair),
-        )
-        .where(newest.c.age <= NOISE_RUNS)
-        .group_by(newest.c.case_id, newest.c.metric)
-    ).all()
-    return {(case_id, metric): float(sigma) for case_id, metric, sigma in rows}
+    rows = session.execute(select(newest).where(newest.c.age <= NOISE_RUNS).order_by(newest.c.age)).all()
+    noise: dict[tuple[int, str], list[float]] = {}
+    for case_id, metric, sigma, _ in rows:
+        noise.setdefault((case_id, metric), []).append(sigma)
+    return noise
+
+
+def settled_discoveries(session: Session, run_id: int) -> int:
+    """Return how many gating metrics of the run are known to have changed, by their noise alone.
+
+    Not those without noise, and not those with a budget, by which they may have got their verdict.
+    """
+    unlimited = (Verdict.plan[end].as_string().is_(None) for end in ("budget_max", "budget_min"))
+    query = select(func.count()).where(
+        Verdict.run_id == run_id,
+        Verdict.gating,
+        Verdict.kind == "sampled",
+        Verdict.verdict.in_(["regressed", "improved"]),
+        *unlimited,
+    )
+    return session.scalar(query) or 0
 
 
 def cases_of(session: Session, run_id: int) -> Sequence[BenchmarkCase]:

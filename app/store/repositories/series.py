@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import func, select
-from sqlalchemy.dialects.postgresql import distinct_on, insert
+from sqlalchemy import func, select, text
+from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
 from app.store.tables import BenchmarkCase, Commit, Result, Sample, Series
@@ -44,70 +45,89 @@ class NewResult:
     """The branch whose history it is a point of; None for none."""
 
 
+class KnownSeries(NamedTuple):
+    """A series as what extends it needs to know it."""
+
+    id: int
+    unit: str
+    better: str
+
+
 def ensure(
     session: Session, project_id: int, wanted: Mapping[SeriesKey, tuple[str, str]]
-) -> dict[SeriesKey, tuple[Series, bool]]:
+) -> dict[SeriesKey, tuple[KnownSeries, bool]]:
     """Return the series of each key and whether it is new; `wanted` maps a key to (unit, better).
 
     An existing series keeps its own unit and direction, whatever is wanted: the caller compares.
     """
-    found = {key: (row, False) for key, row in _existing(session, list(wanted)).items()}
-    missing = sorted(key for key in wanted if key not in found)  # one order everywhere, so that none deadlock
+    found = {key: (row, False) for key, row in _existing(session, wanted).items()}
+    missing = [key for key in wanted if key not in found]
     if missing:
-        rows = [
-            {
-                "project_id": project_id,
-                "case_id": key.case_id,
-                "metric": key.metric,
-                "device_class": key.device_class,
-                "version": key.version,
-                "unit": wanted[key][0],
-                "better": wanted[key][1],
-            }
-            for key in missing
-        ]
-        made = set(session.scalars(insert(Series).on_conflict_do_nothing().returning(Series.id), rows).all())
-        for key, row in _existing(session, missing).items():
-            found[key] = (row, row.id in made)
+        rows = [vars(key) | dict(zip(("unit", "better"), wanted[key], strict=True)) for key in missing]
+        made = _by_key(session.execute(_ADD, {"project_id": project_id, "rows": json.dumps(rows)}))
+        found |= {key: (row, True) for key, row in made.items()}
+        made_meanwhile = [key for key in missing if key not in made]
+        found |= {key: (row, False) for key, row in _existing(session, made_meanwhile).items()}
     return found
 
 
-def _existing(session: Session, keys: list[SeriesKey]) -> dict[SeriesKey, Series]:
+_ADD = text(
+    """
+    insert into series (project_id, case_id, metric, device_class, version, unit, better)
+    select :project_id, case_id, metric, device_class, version, unit, better
+    from json_to_recordset(cast(:rows as json))
+      as given(case_id bigint, metric text, device_class text, version text, unit text, better text)
+    order by case_id, metric, device_class, version  -- one order everywhere, so that none deadlock
+    on conflict do nothing
+    returning case_id, metric, device_class, version, id, unit, better
+    """
+)
+
+_EXISTING = text(
+    """
+    select case_id, metric, device_class, version, series.id, series.unit, series.better
+    from json_to_recordset(cast(:rows as json))
+      as given(case_id bigint, metric text, device_class text, version text)
+    join series using (case_id, metric, device_class, version)
+    """
+)
+
+
+def _existing(session: Session, keys: Collection[SeriesKey]) -> dict[SeriesKey, KnownSeries]:
     if not keys:
         return {}
-    wanted = set(keys)
-    rows = session.scalars(select(Series).where(Series.case_id.in_({key.case_id for key in keys})))
-    by_key = {SeriesKey(r.case_id, r.metric, r.device_class, r.version): r for r in rows}
-    return {key: row for key, row in by_key.items() if key in wanted}
+    return _by_key(session.execute(_EXISTING, {"rows": json.dumps([vars(key) for key in keys])}))
 
 
-def add_results(session: Session, results: list[NewResult]) -> None:
-    """Store results and, apart from them, their samples."""
-    if not results:
-        return
-    rows = [
-        {
-            "series_id": r.series_id,
-            "commit_id": r.commit_id,
-            "run_id": r.run_id,
-            "upload_id": r.upload_id,
-            "arm": r.arm,
-            "value": r.value,
-            "low": r.low,
-            "high": r.high,
-            "n": len(r.values) - len(r.void),
-            "flags": r.flags,
-            "measured_at": r.measured_at,
-            "branch": r.branch,
-        }
-        for r in results
-    ]
-    ids = session.scalars(insert(Result).returning(Result.id, sort_by_parameter_order=True), rows).all()
-    samples = [
-        {"result_id": result_id, "values": r.values, "void": r.void}
-        for result_id, r in zip(ids, results, strict=True)
-    ]
-    session.execute(insert(Sample), samples)
+def _by_key(rows: Iterable[Any]) -> dict[SeriesKey, KnownSeries]:
+    return {SeriesKey(*row[:4]): KnownSeries(*row[4:]) for row in rows}
+
+
+def add_results(session: Session, results: Sequence[NewResult]) -> None:
+    """Store results and, apart from them, their samples; all numbers are finite."""
+    if results:
+        rows = json.dumps([vars(result) for result in results], default=datetime.isoformat)
+        session.execute(_ADD_RESULTS, {"rows": rows})
+
+
+_ADD_RESULTS = text(
+    """
+    with given as materialized (
+      select nextval((select cast(pg_get_serial_sequence('result', 'id') as regclass))) as id, new.*
+      from json_to_recordset(cast(:rows as json)) as new(
+        series_id bigint, commit_id bigint, run_id bigint, upload_id bigint, arm text,
+        value float8, low float8, high float8, "values" float8[], void bigint[],
+        flags text[], measured_at timestamptz, branch text)
+    ), stored as (
+      insert into result
+        (id, series_id, commit_id, run_id, upload_id, arm, value, low, high, n, flags, measured_at, branch)
+      select id, series_id, commit_id, run_id, upload_id, arm, value, low, high,
+        cardinality("values") - cardinality(void), flags, measured_at, branch
+      from given
+    )
+    insert into sample (result_id, "values", void) select id, "values", void from given
+    """
+)
 
 
 def find(
@@ -183,13 +203,21 @@ def values(session: Session, result_ids: Sequence[int]) -> dict[int, list[float]
 
 
 def counts(session: Session, series_ids: Sequence[int]) -> dict[int, int]:
-    """Return how many results each series has; one without any is left out."""
-    rows = session.execute(
-        select(Result.series_id, func.count())
-        .where(Result.series_id.in_(series_ids))
-        .group_by(Result.series_id)
-    )
-    return {row[0]: int(row[1]) for row in rows}
+    """Return how many results each series has: those in its histories, which know their length, and those in none."""
+    rows = session.execute(_COUNTS, {"ids": json.dumps(list(series_ids))})
+    return {row[0]: row[1] for row in rows}
+
+
+_COUNTS = text(
+    """
+    select series.id,
+      (select cast(coalesce(sum(length), 0) as bigint) from history where series_id = series.id)
+      + (select count(*) from result where series_id = series.id and branch is not null and place is null)
+      + (select count(*) from result where series_id = series.id and branch is null)
+    from series
+    where series.id in (select cast(value as bigint) from json_array_elements_text(cast(:ids as json)))
+    """
+)
 
 
 def newest(session: Session, series_ids: Sequence[int]) -> dict[int, tuple[Result, Commit]]:

@@ -54,7 +54,7 @@ class Verdict(Table):
     kind: Mapped[str]
     gating: Mapped[bool]
     plan: Mapped[dict[str, Any]]
-    """tau0, tau, g and the budget of this metric."""
+    """tau0, tau, g, what earlier checks say of the noise, and the budget of this metric."""
     series_version: Mapped[str] = mapped_column(server_default="")
     verdict: Mapped[str | None]
     reason: Mapped[str | None]

@@ -27,7 +27,10 @@ def poster(client: TestClient, service: Service, admin_token: str) -> Poster:
 
 @dataclass
 class Branch:
-    """A branch whose commits are measured as the bases of checks; it reads like what a poster posted."""
+    """A branch whose commits are measured as the bases of checks; it reads like what a poster posted.
+
+    Of all heads `landed` alone becomes a commit of the branch, the next one; None: none does.
+    """
 
     poster: Poster
     agent: FakeAgent
@@ -35,10 +38,12 @@ class Branch:
         default_factory=lambda: {"kind": "git", "location": "/repositories/vision"}
     )
     draw: random.Random = field(default_factory=lambda: random.Random(3))
+    landed: int | None = 0
 
     def check(self, commit: int, latency: float) -> None:
         """Check some head against a commit of the branch, whose latency [s] is given; then have it examined."""
-        body = check_request(base={"sha": sha(commit)}, head={"sha": f"{commit:039x}f"}, source=self.source)
+        head = sha(commit + 1) if commit == self.landed else f"{commit:039x}f"
+        body = check_request(base={"sha": sha(commit)}, head={"sha": head}, source=self.source)
         headers = {"Authorization": f"Bearer {self.poster.token}"}
         response = self.poster.client.post("/api/v1/checks", json=body, headers=headers)
         assert response.status_code == 201, response.text

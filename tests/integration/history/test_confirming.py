@@ -15,7 +15,7 @@ from app import tasks
 from app.config import ServiceSettings
 from app.services.confirm_change import BAND, TRIES, TRIGGER
 from app.store.repositories import changes
-from app.store.tables import ChangePoint, Commit, Job, Request, Worker
+from app.store.tables import ChangePoint, Commit, Job, Request, Result, Worker
 from app.tasks import sweep_suspicions
 from tests.factories.histories import PROJECT, deliver, sha
 from tests.integration.history.conftest import Branch
@@ -26,16 +26,22 @@ LEVEL = 0.010
 SLOWER = 1.06 * LEVEL
 
 
-@pytest.fixture
-def suspected(branch: Branch) -> Branch:
-    """A branch of twelve quick commits and slower ones from commit 12 on, which is suspected just now."""
+def grow(branch: Branch) -> None:
+    """Let a branch have twelve quick commits, and slower ones until it is suspected."""
     draw = random.Random(1)
     branch.check_all([LEVEL * (1 + draw.gauss(0, 0.004)) for _ in range(12)])
     for commit in range(12, 16):
         branch.check(commit, SLOWER)
         if branch.poster.changes():
-            return branch
+            return
     raise AssertionError("nothing is suspected")
+
+
+@pytest.fixture
+def suspected(branch: Branch) -> Branch:
+    """A branch of twelve quick commits and slower ones from commit 12 on, which is suspected just now."""
+    grow(branch)
+    return branch
 
 
 def change_of(branch: Branch) -> dict[str, Any]:
@@ -190,23 +196,59 @@ def test_request_is_shared_with_a_suspicion_of_the_commits_that_its_job_measures
         assert changes.asked_before(session, other) is None
 
 
-def test_settings_of_a_head_that_has_landed_go_before_those_of_one_that_has_not(branch: Branch):
-    draw = random.Random(1)
-    branch.check_all([LEVEL * (1 + draw.gauss(0, 0.004)) for _ in range(12)])
+def test_settings_and_source_are_those_of_a_head_that_has_landed(branch: Branch):
+    """However many heads were measured since that nobody has merged, and whatever they ask for."""
+    branch.check(0, LEVEL)
+    branch.landed, branch.source = None, {"kind": "git", "location": "/repositories/fork-of-vision"}
     with branch.poster.service.database.session() as session:
-        (landed, *_, newest) = session.scalars(select(Job).order_by(Job.id)).all()
+        landed = session.scalars(select(Job)).one()
         session.execute(text("alter table job disable trigger job_transition"))
         landed.spec = landed.spec | {"suite": landed.spec["suite"] | {"env": {"LANDED": "1"}}}
-        landed.head_commit_id = newest.base_commit_id
         session.flush()
         session.execute(text("alter table job enable trigger job_transition"))
-    for commit in range(12, 16):
-        branch.check(commit, SLOWER)
-        if branch.poster.changes():
-            break
+    grow(branch)
     lease = branch.agent.claim()
     assert lease is not None
+    assert (lease.job.base_sha, lease.job.head_sha) == (sha(11), sha(12))
     assert lease.job.suite.env == {"LANDED": "1"}
+    assert lease.job.source.location == "/repositories/vision"
+
+
+def test_nothing_is_measured_with_settings_that_nobody_has_merged(branch: Branch):
+    branch.landed = None
+    grow(branch)
+    sweep_suspicions(branch.poster.service)
+    assert branch.agent.claim() is None
+    assert {wanted["commit"] for wanted in branch.poster.wanted()} == {sha(11), sha(12)}
+
+
+def test_head_that_only_a_post_says_to_be_on_the_branch_has_not_landed(branch: Branch):
+    branch.landed = None
+    branch.check(0, LEVEL)
+    with branch.poster.service.database.session() as session:
+        base = session.scalars(select(Result).where(Result.arm == "base")).one()
+        head = session.scalars(select(Job.head_commit_id)).one()
+        posted = {c.name: getattr(base, c.name) for c in Result.__table__.columns}
+        session.add(Result(**posted | {"id": None, "run_id": None, "commit_id": head, "place": None}))
+    grow(branch)
+    assert branch.agent.claim() is None
+
+
+def test_head_that_was_checked_against_itself_has_not_landed(branch: Branch):
+    branch.landed = None
+    grow(branch)
+    with branch.poster.service.database.session() as session:
+        session.execute(text("alter table job disable trigger job_transition"))
+        session.execute(update(Job).values(base_commit_id=Job.head_commit_id))
+        session.execute(
+            text(
+                "update result set commit_id = job.head_commit_id from run join job on job.id = run.job_id"
+                " where run.id = result.run_id and place = 1"
+            )
+        )
+        session.execute(text("alter table job enable trigger job_transition"))
+    wait(branch)
+    assert branch.agent.claim() is None
 
 
 def test_suspicion_of_a_commit_that_has_the_same_confirmed_change_is_withdrawn(suspected: Branch):
@@ -261,14 +303,9 @@ def test_wanted_goes_on_where_it_was_cut_and_counts_only_what_is_wanted(suspecte
 
 
 def test_without_a_live_agent_a_measurement_is_wanted_until_there_is_one(branch: Branch):
-    draw = random.Random(1)
-    branch.check_all([LEVEL * (1 + draw.gauss(0, 0.004)) for _ in range(12)])
     service = branch.poster.service
     service.settings.confirmations_most = 0
-    for commit in range(12, 16):
-        branch.check(commit, SLOWER)
-        if branch.poster.changes():
-            break
+    grow(branch)
     assert branch.jobs() == [], "the cap is none at all"
     assert {wanted["commit"] for wanted in branch.poster.wanted()} == {sha(11), sha(12)}
     service.settings.confirmations_most = 1
@@ -291,12 +328,7 @@ def test_bundle_without_both_commits_cannot_be_measured(branch: Branch):
     digest = "ab" * 32
     (bundles / digest).write_bytes(b"# v2 git bundle\n")
     branch.source = {"kind": "bundle", "location": digest}
-    draw = random.Random(1)
-    branch.check_all([LEVEL * (1 + draw.gauss(0, 0.004)) for _ in range(12)])
-    for commit in range(12, 16):
-        branch.check(commit, SLOWER)
-        if branch.poster.changes():
-            break
+    grow(branch)
     assert branch.jobs() == []
     assert {wanted["commit"] for wanted in branch.poster.wanted()} == {sha(11), sha(12)}
 

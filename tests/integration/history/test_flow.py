@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -19,11 +19,11 @@ from app.services import examine_series as examining
 from app.services.access import Scope
 from app.services.announce_results import find_unexamined, take_project
 from app.store.repositories import history, projects, series
-from app.store.repositories.series import NewResult, SeriesKey
+from app.store.repositories.series import SeriesKey
 from app.store.tables import ChangePoint, Outbox, Result
 from app.tasks import examine_project
 from app.wiring import Service
-from tests.factories.histories import PROJECT, Poster, deliver, noisy, sha, stepped
+from tests.factories.histories import PROJECT, Poster, deliver, noisy, posted, sha, stepped
 from tests.factories.posted_results import bound_token, post_results, posted_document, posted_result
 
 pytestmark = pytest.mark.postgres
@@ -77,10 +77,10 @@ def test_series_that_cannot_be_examined_keeps_no_other_from_it(
     assert post_results(poster.client, poster.token, posted_document(*results)).status_code == 201
     place = examining.place_results
 
-    def broken(session: Session, row: Any) -> Any:
+    def broken(session: Session, row: Any, **recent: int) -> Any:
         if row.id == 2:
             raise RuntimeError("out of order")
-        return place(session, row)
+        return place(session, row, **recent)
 
     monkeypatch.setattr(examining, "place_results", broken)
     examine_project(poster.service, 1)
@@ -141,7 +141,7 @@ def test_posts_and_examinations_at_the_same_time_end_as_one_after_another(poster
     def add(i: int) -> None:
         with poster.service.database.session() as session:
             commit = projects.commit(session, 1, sha(i), parent_sha=sha(i - 1))
-            series.add_results(session, [new_result(series_id, commit.id, values[i])])
+            series.add_results(session, [posted(series_id, commit.id, values[i] / 1e3)])
         examine_project(poster.service, 1)
 
     with ThreadPoolExecutor(4) as pool:
@@ -150,28 +150,10 @@ def test_posts_and_examinations_at_the_same_time_end_as_one_after_another(poster
     with poster.service.database.session() as session:
         points = history.tail(session, series_id, "main", 100)
         shas = {row[0]: row[1] for row in session.execute(text("select id, sha from commit"))}
-    assert sorted(shas[p.commit_id] for p in points) == [sha(i) for i in range(60)]
+    assert sorted(shas[commit_id] for commit_id in points.commit_ids) == [sha(i) for i in range(60)]
     (change,) = poster.changes()
     assert (change["state"], change["worse"]) == ("confirmed", True)
     assert abs(int(change["commit"], 16) - int(sha(45), 16)) <= 3, "threads may swap neighbours"
-
-
-def new_result(series_id: int, commit_id: int, value: float) -> NewResult:
-    return NewResult(
-        series_id=series_id,
-        commit_id=commit_id,
-        run_id=None,
-        upload_id=None,
-        arm="head",
-        value=value / 1e3,
-        low=value / 1e3,
-        high=value / 1e3,
-        values=[value / 1e3],
-        void=[],
-        flags=[],
-        measured_at=datetime.now(UTC),
-        branch="main",
-    )
 
 
 # --- reading -------------------------------------------------------------------------------------------------
@@ -255,7 +237,7 @@ def row(session: Session) -> Iterator[ChangePoint]:
     case = projects.cases(session, project.id, [("b", {})])["b {}"]
     key = SeriesKey(case.id, "latency_p50", "cpu")
     series_id = series.ensure(session, project.id, {key: ("s", "lower")})[key][0].id
-    series.add_results(session, [new_result(series_id, commit.id, 1.0)])
+    series.add_results(session, [posted(series_id, commit.id, 1.0)])
     result_id = session.scalars(select(Result.id)).one()
     yield ChangePoint(
         project_id=project.id, series_id=series_id, branch="main", commit_id=commit.id,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import select
 
-from tests.factories.histories import Poster, noisy, sha, stepped
+from app.store.tables import ChangePoint, Result
+from tests.factories.histories import Poster, noisy, sha, stepped, store_all
 
 pytestmark = pytest.mark.postgres
 
@@ -87,6 +89,41 @@ def test_change_that_is_taken_back_by_a_fix_is_a_second_change(poster: Poster):
     poster.tell_all([value / (1.1 if i >= 45 else 1) for i, value in enumerate(values)])
     told = [(change["commit"], change["worse"], change["state"]) for change in poster.changes()]
     assert told == [(sha(30), True, "confirmed"), (sha(45), False, "confirmed")]
+
+
+def test_suspicion_that_hundreds_of_points_did_not_settle_is_withdrawn(poster: Poster):
+    poster.tell_all(noisy(3))
+    with poster.service.database.session() as session:
+        (first, *_, last) = session.scalars(select(Result).order_by(Result.id)).all()
+        suspicion = ChangePoint(
+            project_id=1,
+            series_id=poster.series,
+            branch="main",
+            commit_id=last.commit_id,
+            previous_commit_id=first.commit_id,
+            end_commit_id=last.commit_id,
+            result_id=last.id,
+            index=2,
+            end_index=2,
+            kind="step",
+            state="suspected",
+            before=0.01,
+            after=0.02,
+        )
+        session.add(suspicion)
+    store_all(poster.service, poster.series, noisy(300, level=0.010, seed=2), first=3)
+    poster.tell(10.0, 303, parent=sha(302))
+    (change,) = poster.changes("withdrawn")
+    assert (change["index"], change["reason"]) == (2, "not settled by the points that followed")
+
+
+def test_change_long_ago_is_no_concern_of_an_append(poster: Poster):
+    poster.tell_all(stepped(40, at=30, by=0.1))
+    before = poster.changes("all")
+    store_all(poster.service, poster.series, noisy(300, level=0.011, seed=2), first=40)
+    poster.tell(11.0, 340, parent=sha(339))
+    poster.tell(11.0, 341, parent=sha(340))
+    assert poster.changes("all") == before
 
 
 # --- exact metrics -------------------------------------------------------------------------------------------

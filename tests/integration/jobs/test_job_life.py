@@ -78,12 +78,43 @@ def test_equal_arms_pass(service: Service, agent: FakeAgent, ask: Any) -> None:
     assert conclude(service, check_id) == "passed"
 
 
-def test_spent_device_time_leaves_an_inconclusive_check(service: Service, agent: FakeAgent, ask: Any) -> None:
+def test_spent_device_time_leaves_an_inconclusive_check(
+    client: TestClient, service: Service, agent: FakeAgent, ask: Any, admin_token: str
+) -> None:
     check_id = ask()["check"]
     agent.claim()
     assert measure(agent, noisy(1.0, sd=0.2), blocks=40).open == []
     agent.finish()
     assert conclude(service, check_id) == "inconclusive"
+    (case,) = document(client, admin_token, check_id)["suites"][0]["cases"]
+    assert (case["verdict"], case["reason"]) == ("inconclusive", "device_time")
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [("device_time_left", "device_time_left"), ("", "agent_ended")],
+    ids=["short", "silent"],
+)
+def test_agent_that_finishes_with_cases_open_leaves_them_inconclusive(
+    client: TestClient,
+    service: Service,
+    agent: FakeAgent,
+    ask: Any,
+    admin_token: str,
+    reason: str,
+    told: str,
+) -> None:
+    check_id = ask()["check"]
+    agent.claim()
+    assert measure(agent, noisy(1.0, sd=0.2), blocks=2).open == [CASE]
+    message = "a block takes about 30 s, and 12 of 60 s of device time are left"
+    assert agent.finish(reason=reason, message=message).status_code == 200
+    assert conclude(service, check_id) == "inconclusive"
+    (case,) = document(client, admin_token, check_id)["suites"][0]["cases"]
+    assert (case["verdict"], case["reason"], case["n_pairs"]) == ("inconclusive", told, 4)
+    headers = {"Authorization": f"Bearer {admin_token}"}
+    (job,) = client.get(f"/api/v1/checks/{check_id}/progress", headers=headers).json()["jobs"]
+    assert (job["state"], job["message"]) == ("succeeded", message)
 
 
 def test_head_that_raises_twice_fails_the_check_with_its_log(

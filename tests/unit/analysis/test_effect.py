@@ -2,10 +2,20 @@ import math
 
 import pytest
 
-from app.analysis.effect import is_measurable, pair_effect, raw_change, raw_interval
+from app.analysis.effect import is_measurable, pair_effects, raw_change, raw_interval
 from app.domain.errors import DataError
 
 UNMEASURABLE = [0.0, -0.0, -1.0, math.nan, math.inf, -math.inf]
+
+
+def pair_effect(base: float, head: float, better: str) -> float:
+    """The effect of a single pair."""
+    (effect,) = pair_effects([base], [head], better)
+    return effect
+
+
+def test_every_pair_has_its_own_effect_in_order():
+    assert pair_effects([1.0, 2.0], [2.0, 1.0], "lower") == pytest.approx([math.log(2), -math.log(2)])
 
 
 def test_slower_head_is_a_positive_effect_where_lower_is_better():

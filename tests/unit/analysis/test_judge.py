@@ -4,7 +4,16 @@ from random import Random
 
 import pytest
 
-from app.analysis.judge import Judgement, MetricPlan, Pair, case_settled, grade_of, judge_case, levels_of
+from app.analysis.judge import (
+    Judgement,
+    MetricPlan,
+    Pair,
+    case_settled,
+    examine,
+    grade_of,
+    judge_case,
+    levels_of,
+)
 from app.domain.verdicts import Verdict
 
 LATENCY = MetricPlan("latency_p50", "s", "lower")
@@ -25,7 +34,7 @@ def drawn(n: int, change: float, sd: float = 0.01, base: float = 0.01, seed: int
 
 def voided(pairs: list[Pair], indices: set[int], **fields: object) -> list[Pair]:
     return [
-        replace(p, void=True, void_reason="host", **fields) if p.pair_index in indices else p for p in pairs
+        p._replace(void=True, void_reason="host", **fields) if p.pair_index in indices else p for p in pairs
     ]
 
 
@@ -83,7 +92,7 @@ def test_judgement_does_not_depend_on_the_unit(factor, change):
 @pytest.mark.parametrize("change", [-0.3, 0.0, 0.02, 0.3])
 def test_rate_and_its_reciprocal_time_get_the_same_verdict(change):
     times = drawn(16, change)
-    rates = [replace(pair, base=1 / pair.base, head=1 / pair.head) for pair in times]
+    rates = [pair._replace(base=1 / pair.base, head=1 / pair.head) for pair in times]
     as_time, as_rate = judge_case(LATENCY, times), judge_case(RATE, rates)
     assert (as_rate.verdict, as_rate.worse, as_rate.n_pairs) == (
         as_time.verdict,
@@ -195,13 +204,112 @@ def test_look_has_no_bound_while_nothing_is_excluded():
     assert judge_case(LATENCY, drawn(2, 0.0)).looks[0].bound_pass is None
 
 
+# --- metrics that change together ------------------------------------------------------------------
+
+
+def test_metric_that_changed_with_many_needs_fewer_pairs_and_says_at_which_level():
+    pairs = drawn(6, 0.05)
+    assert judge_case(LATENCY, pairs, m=200).verdict is None
+    judged = judge_case(LATENCY, pairs, m=200, found=100)
+    assert (judged.verdict, judged.n_pairs) == (Verdict.REGRESSED, 6)
+    assert judged.ci_level == pytest.approx(1 - 0.01 * 100 / 200)
+    assert (judged.looks[-1].low, judged.looks[-1].high) == (judged.ci_low, judged.ci_high)
+    assert math.expm1(0.005) < judged.ci_low
+
+
+def test_metric_that_did_not_change_keeps_its_own_level_whatever_the_others_do():
+    pairs = drawn(12, 0.0)
+    assert judge_case(LATENCY, pairs, m=200, found=199) == judge_case(LATENCY, pairs, m=200)
+
+
+def test_only_the_newest_look_profits_from_the_others():
+    pairs = drawn(6, 0.05) + [
+        pair._replace(pair_index=6 + i, block=3 + i // 2, head=0.0102 - 0.0004 * (i % 2))
+        for i, pair in enumerate(drawn(10, 0.0))
+    ]
+    assert judge_case(LATENCY, pairs[:6], m=200, found=200).verdict is Verdict.REGRESSED
+    assert judge_case(LATENCY, pairs, m=200, found=200).n_pairs > 6
+
+
+def test_recomputed_verdict_is_the_one_that_was_stored():
+    pairs = drawn(40, 0.04)
+    stored = judge_case(LATENCY, pairs[:8], m=50, found=30)
+    assert stored.verdict is Verdict.REGRESSED
+    assert judge_case(LATENCY, pairs[:8], m=50).verdict is None
+    found = round((1 - stored.ci_level) * 50 / 0.01)
+    assert judge_case(LATENCY, pairs[: stored.n_pairs], m=50, found=found) == stored
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        replace(LATENCY, gating=False),
+        replace(LATENCY, budget_max=1.0),
+        replace(LATENCY, budget_min=1e-9),
+        replace(LATENCY, kind="exact", tau=10.0),
+    ],
+    ids=["exploratory", "budget", "budget_min", "exact"],
+)
+def test_metric_that_is_judged_otherwise_neither_lends_nor_takes_evidence(plan):
+    pairs = drawn(6, 0.05)
+    assert examine(plan, pairs, m=200).log_e == -math.inf
+    assert judge_case(plan, pairs, m=200, found=200) == judge_case(plan, pairs, m=200)
+
+
+def test_evidence_that_is_lent_is_of_the_newest_look_and_grows_with_the_change():
+    small, large = (examine(LATENCY, drawn(8, change), m=200).log_e for change in (0.03, 0.05))
+    assert 0 < small < large < math.inf
+    assert examine(LATENCY, drawn(8, 0.0001), m=200).log_e == -math.inf
+
+
+def test_metric_settled_at_an_earlier_look_lends_nothing_to_the_others():
+    pairs = drawn(8, 0.0, sd=0.001)
+    assert judge_case(LATENCY, pairs, m=200).n_pairs < 8
+    assert examine(LATENCY, pairs, m=200).log_e == -math.inf
+
+
+def test_bad_environment_lends_no_evidence_and_takes_none():
+    pairs = drawn(12, 0.04)
+    assert judge_case(LATENCY, pairs[:8], m=200).verdict is None
+    assert judge_case(LATENCY, pairs[:8], m=200, found=200).verdict is Verdict.REGRESSED
+    disturbed = voided(pairs, {8, 9, 10, 11})
+    assert examine(LATENCY, disturbed, m=200).log_e == -math.inf
+    assert judge_case(LATENCY, disturbed, m=200, found=200).reason == "invalid_environment"
+
+
+# --- what is known -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("change", [-0.3, 0.0, 0.02, 0.3])
+@pytest.mark.parametrize(
+    "plan", [LATENCY, replace(LATENCY, budget_max=0.0101), replace(LATENCY, gating=False)]
+)
+def test_judging_block_by_block_what_is_new_gives_what_judging_all_at_once_gives(plan, change):
+    pairs, looks = drawn(40, change, sd=0.02), []
+    for n in range(2, 41, 2):
+        judged = judge_case(plan, pairs[:n], known=looks[-1].n_pairs if looks else 0)
+        at_once = judge_case(plan, pairs[:n])
+        looks = [look for look in looks if look.n_pairs < judged.looks[0].n_pairs] + list(judged.looks)
+        assert replace(judged, looks=()) == replace(at_once, looks=())
+        assert tuple(looks) == at_once.looks
+        if judged.verdict is not None:
+            break
+
+
+def test_past_of_a_case_is_part_of_its_plan():
+    plan = replace(LATENCY, past_sd=0.01, past_freedom=2.0, g=25.0)
+    pairs = drawn(4, 0.5)
+    assert judge_case(replace(plan, past_freedom=0.0), pairs, m=200).verdict is None
+    assert judge_case(plan, pairs, m=200).verdict is Verdict.REGRESSED
+
+
 # --- pairs that do not count ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])
 def test_invalid_value_voids_its_pair_and_is_flagged(value):
     pairs = drawn(10, 0.0, sd=0.03)
-    pairs[1] = replace(pairs[1], head=value)
+    pairs[1] = pairs[1]._replace(head=value)
     judged = judge_case(LATENCY, pairs)
     assert (judged.n_void, judged.flags) == (1, ("invalid_value",))
     assert judged.n_pairs == 8
@@ -214,7 +322,7 @@ def test_metric_of_invalid_values_only_is_not_measured():
 
 def test_void_pairs_are_left_out_of_the_numbers():
     pairs = drawn(10, 0.0, sd=0.03)
-    wild = replace(pairs[3], head=99.0)
+    wild = pairs[3]._replace(head=99.0)
     judged = judge_case(LATENCY, voided([*pairs[:3], wild, *pairs[4:]], {3}))
     assert judged.n_void == 1
     assert judged.change == pytest.approx(0, abs=0.1)
@@ -239,8 +347,8 @@ def test_gates_that_hit_one_arm_end_the_case():
 
 def test_pairs_lost_to_a_failure_are_no_void_but_a_flag():
     pairs = drawn(6, 0.5)
-    pairs[2] = replace(pairs[2], head=None, head_failed=True)
-    pairs[3] = replace(pairs[3], base=None, base_failed=True)
+    pairs[2] = pairs[2]._replace(head=None, head_failed=True)
+    pairs[3] = pairs[3]._replace(base=None, base_failed=True)
     judged = judge_case(LATENCY, pairs)
     assert (judged.n_pairs, judged.n_void, judged.flags) == (4, 0, ("base_failed", "head_failed"))
 
@@ -248,6 +356,13 @@ def test_pairs_lost_to_a_failure_are_no_void_but_a_flag():
 def test_metric_that_an_arm_did_not_report_is_flagged():
     judged = judge_case(LATENCY, pairs_of([1.0, 1.0], [None, 1.0]))
     assert (judged.n_pairs, judged.flags) == (1, ("value_missing",))
+
+
+def test_voids_late_in_a_run_do_not_change_what_counted_before_them():
+    pairs = drawn(12, 0.0, sd=0.05)
+    late = [*pairs, pairs[0]._replace(pair_index=12, block=6, void=True, void_reason="host")]
+    before, after = judge_case(LATENCY, pairs), judge_case(LATENCY, late)
+    assert replace(after, n_void=0) == before
 
 
 # --- grade ----------------------------------------------------------------------------------------
@@ -394,7 +509,7 @@ def test_kept_budget_leaves_no_trace():
 
 def test_budget_near_its_limit_keeps_the_case_open_and_then_is_given_up():
     pairs = drawn(20, 0.0, base=0.05, sd=0.02)
-    pairs = [replace(pair, base=0.0499) for pair in pairs]
+    pairs = [pair._replace(base=0.0499) for pair in pairs]
     plan = with_budget(0.05)
     settled = judge_case(LATENCY, pairs)
     waiting = judge_case(plan, pairs[: settled.n_pairs])

@@ -1,10 +1,13 @@
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.analysis.past_noise import PastNoise
 from app.analysis.sequential import (
+    CHANGED,
     MAX_PAIRS,
     SequentialRule,
     g_from_history,
@@ -52,11 +55,36 @@ def test_half_width_shrinks_with_pairs_and_grows_with_confidence():
     s=st.floats(1e-6, 10),
     g=st.floats(1, 25),
     alpha=st.floats(1e-6, 0.5),
+    past=st.sampled_from([0.0, 1.0, 2.0, 30.0]),
 )
-def test_e_value_reaches_one_over_alpha_exactly_when_the_interval_excludes_zero(n, mean, s, g, alpha):
-    excess = abs(mean) - half_width(n, s, g, alpha)
-    evidence = log_e_value(n, mean, s, g) + math.log(alpha)
+def test_e_value_reaches_one_over_alpha_exactly_when_the_interval_excludes_zero(n, mean, s, g, alpha, past):
+    excess = abs(mean) - half_width(n, s, g, alpha, past)
+    evidence = log_e_value(n, mean, s, g, past) + math.log(alpha)
     assert (excess > 0) == (evidence > 0) or evidence == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("past", [0.0, 2.0, 7.5])
+def test_e_value_is_the_likelihood_ratio_mixed_over_effect_and_deviation(past):
+    n, mean, sd, past_sd, g = 6, 0.9, 0.8, 1.1, 4.0
+    sigma = np.geomspace(1e-2, 1e2, 601)[:, None]
+    squares = (n - 1) * sd**2 + past * past_sd**2
+    effect = np.linspace(-20, 20, 2_001)[None, :]
+    prior = np.exp(-(effect**2) / (2 * g)) / math.sqrt(2 * math.pi * g)
+
+    def likelihood(delta: np.ndarray) -> np.ndarray:
+        return sigma ** -(n + past) * np.exp(-(squares + n * (mean - delta * sigma) ** 2) / (2 * sigma**2))
+
+    # d sigma / sigma is even in the logarithm of sigma, and so is the grid.
+    mixed = (likelihood(effect) * prior).sum() * (effect[0, 1] - effect[0, 0])
+    s = math.sqrt(squares / (n - 1 + past))
+    expected = math.log(mixed / likelihood(np.zeros((1, 1))).sum())
+    assert log_e_value(n, mean, s, g, past) == pytest.approx(expected, rel=1e-6)
+
+
+def test_past_of_a_case_narrows_its_interval_at_the_same_deviation():
+    widths = [half_width(4, 1.0, 25, 5e-5, past) for past in (0.0, 1.0, 2.0, 10.0)]
+    assert widths[0] == math.inf
+    assert widths[1:] == sorted(widths[1:], reverse=True)
 
 
 def test_e_value_of_identical_effects_is_the_largest_or_the_smallest_that_pairs_can_give():
@@ -114,6 +142,8 @@ def test_moments_refuse_what_is_not_finite_and_say_which(value):
         ({"g": 0.0}, "g 0.0"),
         ({"s_floor": -1.0}, "s_floor"),
         ({"alpha": math.nan}, "alpha"),
+        ({"past": PastNoise(-1.0, 2.0)}, "earlier checks"),
+        ({"past": PastNoise(1.0, math.nan)}, "earlier checks"),
     ],
 )
 def test_numbers_that_make_no_rule_are_refused(fields, message):
@@ -226,3 +256,52 @@ def test_rule_with_all_its_thresholds_scales_with_the_effects(effects, factor):
     verdict = SequentialRule(tau0=0.25, tau=0.5).decide(effects).verdict
     scaled = SequentialRule(tau0=0.25 * factor, tau=0.5 * factor).decide([factor * e for e in effects])
     assert scaled.verdict is verdict
+
+
+def test_past_moderates_the_deviation_that_is_used_and_not_the_one_that_is_told():
+    look = SequentialRule(past=PastNoise(0.02, 2.0)).decide([0.01, -0.01] * 2)
+    assert (look.past, look.sd) == (2.0, pytest.approx(0.01 * math.sqrt(4 / 3)))
+    assert look.s == pytest.approx(math.sqrt((4 * 0.01**2 + 2 * 0.02**2) / 5))
+
+
+def test_past_is_forgotten_at_looks_at_clearly_noisier_pairs():
+    effects = [0.1, -0.1] * 4
+    assert SequentialRule(past=PastNoise(0.02, 2.0)).decide(effects) == SequentialRule().decide(effects)
+
+
+@given(effects_of_a_case)
+def test_past_without_freedom_changes_nothing(effects):
+    assert SequentialRule(past=PastNoise(0.01, 0.0)).settle(effects) == SequentialRule().settle(effects)
+
+
+@given(effects_of_a_case, st.integers(0, 60))
+def test_looks_from_the_newest_known_one_on_are_those_of_all_looks(effects, known):
+    rule = SequentialRule(past=PastNoise(0.5, 2.0))
+    every = list(rule.looks(effects))
+    some = list(rule.looks(effects, known))
+    assert some == [look for look in every if look.n >= min(known, every[-1].n)]
+
+
+@given(effects_of_a_case, st.sampled_from([0.0, 0.005, 0.3]), st.sampled_from([1.0, 4.0, 25.0]))
+def test_evidence_beyond_the_minimum_reaches_its_bound_exactly_with_a_verdict_of_change(effects, tau0, g):
+    rule = SequentialRule(tau0=tau0, tau=0.5, g=g, m=7)
+    for look in rule.looks(effects):
+        excess = look.log_e_beyond(tau0) - math.log(rule.m / rule.alpha)
+        assert (look.verdict in CHANGED) == (excess > 0) or excess == pytest.approx(0, abs=1e-6)
+
+
+def test_one_of_many_that_changed_is_judged_at_the_level_that_they_share():
+    rule, effects = SequentialRule(m=200), [0.05, 0.06, 0.05, 0.045, 0.06, 0.055]
+    (look,) = rule.settle(effects, known=6)
+    assert look.verdict is None
+    assert rule.as_one_of(1, look) == look
+    together = rule.as_one_of(200, look)
+    assert (together.verdict, together.alpha) == (Verdict.REGRESSED, rule.alpha)
+    assert together.low > rule.tau0 > look.low
+
+
+def test_metric_that_did_not_change_keeps_its_level_among_those_that_did():
+    rule = SequentialRule(m=200)
+    look = rule.decide([0.004, -0.004] * 8)
+    assert look.verdict is Verdict.NO_REGRESSION
+    assert rule.as_one_of(200, look) == look

@@ -35,7 +35,8 @@ def mean_pairs(decisions: list[Decision]) -> float:
 
 def printed_figures() -> list[tuple[float, ...]]:
     """Rows of the page's table: effect, mean pairs, shares of regressed, no_regression, improved."""
-    rows = re.findall(r"^\| ([−0-9.]+) \|(.+)\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    table = PAGE.read_text(encoding="utf-8").partition("\n| true effect |")[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| ([−0-9.]+) \|(.+)\|$", table, re.MULTILINE)
     return [
         tuple(float(cell.replace("−", "-")) for cell in (effect, *rest.split("|"))) for effect, rest in rows
     ]

@@ -11,19 +11,26 @@ import pytest
 from app.analysis import (
     arrays,
     budget,
+    chance,
     comparison,
     detection,
+    discoveries,
     effect,
     evidence,
     exact,
     judge,
+    looks,
+    past_noise,
     sequential,
     validity,
 )
 from app.domain import verdicts
 
 PAGE = (Path(__file__).parents[3] / "docs" / "statistics.md").read_text(encoding="utf-8")
-JUDGE = (arrays, budget, effect, evidence, exact, judge, sequential, validity, verdicts)
+JUDGE = (
+    *(arrays, budget, chance, discoveries, effect, evidence, exact, judge, looks, past_noise, sequential),
+    *(validity, verdicts),
+)
 OTHERS = [
     importlib.import_module(found.name)
     for package in (comparison, detection)
