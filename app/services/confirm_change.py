@@ -2,9 +2,9 @@
 
 Where our own agents measure the project, the commit before and the suspected one are measured in pairs, by a request
 of the trigger `confirm`: after the checks of pull requests, before everything else. Two commits are measured once, or
-again where that did not come about; an answer settles suspicions of exactly these commits. Where results are posted
-from elsewhere nobody can be told to measure: what is wanted is listed, and more values of those commits, or later
-points, settle it.
+again where that did not come about; an answer settles suspicions of exactly these commits. Settings and source are
+those of a head that has landed since it was checked. Where there is none, or results are posted from elsewhere, nobody
+can be told to measure: what is wanted is listed, and more values of those commits, or later points, settle it.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def test_faster_head_passes_and_is_named(toy: ToyRepository, check: Check) -> No
     head = toy.commit("head", library(3_000))
     done = check(toy.path, base, head)
     assert done.status == 0, done.out + done.err
-    assert "improved" in done.out
+    assert "improved" in done.out, done.out + done.err
     assert re.search(r"  head [0-9a-f]{10}  head\n", done.out)
     assert re.search(r"^page: http://.+/checks/\d+$", done.out, re.MULTILINE)
 

@@ -42,7 +42,7 @@ _ENVIRONMENT = {
 class ToyRepository:
     """A repository that grows commit by commit; `commit` returns the new revision."""
 
-    def __init__(self, path: Path, *, device_minutes: float = 0.2) -> None:
+    def __init__(self, path: Path, *, device_minutes: float = 0.3) -> None:
         self.path = path
         path.mkdir(parents=True)
         self._git("init", "--quiet", "--initial-branch=main")

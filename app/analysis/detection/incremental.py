@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from app.analysis.arrays import Array
 from app.analysis.detection.boundaries import SHORTEST
@@ -110,13 +111,15 @@ def _has_reverted(tail: Array, spike: Episode) -> bool:
 
 def _recent_spikes(tail: Array, found: Examination, minimum_effect: float) -> list[Episode]:
     """Return runs of far values among the newest points that are followed by points back at the level before."""
-    if not found.noise or not found.relative:
+    if not found.noise or not found.relative or len(tail) <= MARGIN:
         return []
     y = np.log(tail)
     far = max(FAR * found.noise, float(np.log1p(minimum_effect)))
-    spikes, i = [], max(MARGIN, len(y) - RECENT)
+    first = max(MARGIN, len(y) - RECENT)
+    levels = np.median(sliding_window_view(y[first - MARGIN : -1], MARGIN), axis=1)
+    spikes, i = [], first
     while i < len(y):
-        level = float(np.median(y[i - MARGIN : i]))
+        level = float(levels[i - first])
         height = float(y[i]) - level
         share = (y[i:] - level) / height if abs(height) > far else np.zeros(1)
         length = int(np.argmax(share < 0.5)) or len(share)
