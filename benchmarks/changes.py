@@ -1,5 +1,7 @@
-"""Change points and comparisons from values, in small: accuracy on held-out series, and speed. Side by side with peers
-and in full: `python -m benchmarks.detection`."""
+"""Change points and comparisons from values, in small: accuracy on validation series, and speed.
+
+Side by side with peers and in full: `python -m benchmarks.detection`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from benchmarks.detection.generator import Series, corpus
 from benchmarks.detection.scoring import Score, score, total
 from benchmarks.figure import Figure
 
-FAMILY, SEED = "held_out", 1
+FAMILY, SEED = "validation", 1
 LENGTHS = (60, 250, 1000)
 REPEATS = 3
 
@@ -39,7 +41,7 @@ def figures() -> Iterator[Figure]:
     steps, flat = (
         total(map(_found, corpus(FAMILY, SEED, kinds=(kind,), lengths=LENGTHS))) for kind in ("steps", "flat")
     )
-    yield Figure("change points: 1 − F1, held-out noise", 1 - steps.f1, 0.12, "")
+    yield Figure("change points: 1 − F1, validation noise", 1 - steps.f1, 0.12, "")
     yield Figure("change points: false alarms per 1000 flat commits", flat.false_per_1000, 0.5, "")
     long = list(corpus(FAMILY, SEED, kinds=("steps",), lengths=(1000,)))
     seconds = _seconds(lambda: [examine(series.values, series.x) for series in long])
