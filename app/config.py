@@ -6,11 +6,13 @@ import os
 from datetime import timedelta
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8440
+BROKERS = ("redis://", "rediss://", "redis+socket://")
+"""How the address of a Redis begins."""
 
 
 def default_data_dir() -> Path:
@@ -68,6 +70,13 @@ class ServiceSettings(BaseSettings):
 
     max_body_b: int = Field(8 * 2**20, gt=0, description="largest JSON body after decompression [B]")
     max_bundle_b: int = Field(2**31, gt=0, description="largest git bundle [B]")
+
+    @field_validator("redis_url")
+    @classmethod
+    def _is_redis(cls, url: str) -> str:
+        if not url.startswith(BROKERS):
+            raise ValueError("right is redis://host:6379/0 or redis+socket:///path")  # it may hold a password
+        return url
 
     @property
     def lease_ttl(self) -> timedelta:

@@ -12,10 +12,9 @@ import logging
 from collections.abc import Iterator
 
 import psycopg
-from sqlalchemy.engine import make_url
 
 from app.store.repositories.notify import CHANNEL
-from app.store.session import with_driver
+from app.store.session import database_url
 
 log = logging.getLogger(__name__)
 
@@ -96,4 +95,4 @@ class Hub:
 
 def libpq_url(url: str) -> str:
     """Return the address as libpq reads it, without SQLAlchemy's driver."""
-    return make_url(with_driver(url)).set(drivername="postgresql").render_as_string(hide_password=False)
+    return database_url(url).set(drivername="postgresql").render_as_string(hide_password=False)

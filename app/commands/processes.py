@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from app.commands.database import answering
 from app.domain.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def api(host: str | None, port: int | None) -> None:
 
     service = _service()
     settings = service.settings
-    require_current(service.database.engine)
+    with answering():
+        require_current(service.database.engine)
     uvicorn.run(
         create_app(service),
         host=host or settings.host,
@@ -72,7 +74,8 @@ def migrate() -> None:
     """Bring the database of RATCHET_DATABASE_URL to this release's schema."""
     from app.store.migrate import migrate as migrate_database
 
-    migrate_database(_service().database.engine)
+    with answering():
+        migrate_database(_service().database.engine)
     click.echo("the schema is up to date", err=True)
 
 
@@ -87,7 +90,8 @@ def setup(token_dir: Path) -> None:
     from app.store.migrate import migrate as migrate_database
 
     service = _service()
-    migrate_database(service.database.engine)
+    with answering():
+        migrate_database(service.database.engine)
     for name, scope in (("admin", Scope.ADMIN), ("worker", Scope.WORKER)):
         path = token_dir / f"{name}-token"
         if not path.exists():
@@ -98,9 +102,12 @@ def setup(token_dir: Path) -> None:
 
 def _service() -> Service:
     """Return the wired service; the wiring is imported only by the processes that need it."""
+    from app.store.session import database_url
     from app.wiring import Service
 
-    return Service(_settings())
+    settings = _settings()
+    database_url(settings.database_url)  # one that cannot be read is told now, not at its first use
+    return Service(settings)
 
 
 def _settings() -> ServiceSettings:

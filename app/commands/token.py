@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from app.commands.database import answering
 from app.config import default_data_dir
-from app.domain.errors import UnavailableError, UsageError
+from app.domain.errors import UsageError
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -86,18 +87,15 @@ def revoke(ids: tuple[str, ...]) -> None:
 @contextmanager
 def _session() -> Iterator[Session]:
     """Yield a session on the service's database. Raises UnavailableError where that does not answer."""
-    from sqlalchemy.exc import OperationalError
-
     from app.store.migrate import require_current
     from app.store.session import Database
 
     database = Database(_database_url(), pool_size=1)
     try:
-        require_current(database.engine)
-        with database.session() as session:
-            yield session
-    except OperationalError as error:
-        raise UnavailableError(f"the database does not answer: {error.orig}") from error
+        with answering():
+            require_current(database.engine)
+            with database.session() as session:
+                yield session
     finally:
         database.close()
 

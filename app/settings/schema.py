@@ -174,7 +174,7 @@ SUITE = Section(
             "timeout",
             t.DURATION,
             "The longest time that one invocation may take, at most 24 h.",
-            absent="10 × the base's median, at least 300 s",
+            absent="10 × the base's median, at least 300 s or what is left of the device time",
             field="timeout_s",
         ),
         Key(

@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import URL, Engine, create_engine, make_url
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.orm import Session, sessionmaker
+
+from app.domain.errors import UsageError
 
 STATEMENT_TIMEOUT_MS = 30_000
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000
+
+DRIVER = "postgresql+psycopg"
+POSTGRESQL = (DRIVER, "postgresql", "postgres")
+"""Schemes of an address that is taken; the driver is always the same."""
 
 
 def make_engine(url: str, *, pool_size: int = 10) -> Engine:
     """Return an engine on PostgreSQL; a connection that died with a restarted server is replaced on use.
 
     Args:
-        url: SQLAlchemy address; `postgresql://` is read as `postgresql+psycopg://`.
+        url: the server's address, as postgresql://user:password@host:port/database.
         pool_size: connections kept; as many again are opened under load.
     """
     options = (
@@ -25,7 +32,7 @@ def make_engine(url: str, *, pool_size: int = 10) -> Engine:
         " -c timezone=UTC"
     )
     return create_engine(
-        with_driver(url),
+        database_url(url),
         pool_size=pool_size,
         max_overflow=pool_size,
         pool_pre_ping=True,
@@ -33,12 +40,22 @@ def make_engine(url: str, *, pool_size: int = 10) -> Engine:
     )
 
 
-def with_driver(url: str) -> str:
-    """Return `url` with the driver that Ratchet uses."""
-    for prefix in ("postgresql://", "postgres://"):
-        if url.startswith(prefix):
-            return "postgresql+psycopg://" + url.removeprefix(prefix)
-    return url
+def database_url(url: str) -> URL:
+    """Return the address with the driver that Ratchet uses. Raises UsageError where it is none of a PostgreSQL."""
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        # The text may hold a password, so it is not repeated.
+        raise UsageError(
+            "RATCHET_DATABASE_URL cannot be read: right is postgresql://user:password@host:5432/database "
+            "(a special character in the password is written as %XX)"
+        ) from None
+    if parsed.drivername not in POSTGRESQL:
+        raise UsageError(
+            f"RATCHET_DATABASE_URL names {parsed.drivername!r}; Ratchet keeps its state in PostgreSQL: "
+            "postgresql://user:password@host:5432/database"
+        )
+    return parsed.set(drivername=DRIVER)
 
 
 class Database:

@@ -13,7 +13,6 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 
 from workers.arms.benchmark_files import benchmark_names
 from workers.arms.checkout import Git, Mirror, bundle_digest
@@ -32,7 +31,7 @@ from workers.lease.tenure import End, Tenure
 from workers.measuring.benchmarks import BenchmarkSuite
 from workers.measuring.commands import CommandSuite
 from workers.measuring.invocation import Start, Suite, Taken, key_of
-from workers.measuring.plan import CaseRequest, Planner, Slot, first_word
+from workers.measuring.plan import CaseRequest, Planner, Slot, default_timeout_s, first_word
 from workers.measuring.process_environment import measured_variables, set_up_variables
 from workers.measuring.settling import Settling
 from workers.programs.cgroups import Cgroups
@@ -49,9 +48,6 @@ from workers.protocol import (
     Prepared,
 )
 
-PRIMING_S = 1200.0
-SHORTEST_TIMEOUT_S = 300.0
-MEDIANS_ALLOWED = 10
 MAX_HEAD_ONLY_BLOCKS = 2
 PRIMING_PAIR = -1
 MIB = 1024**2
@@ -342,11 +338,12 @@ class _Run:
         )
 
     def _timeout_s(self) -> float:
-        """Return how long an invocation may take [s]: the suite's word, else ten times what is usual."""
+        """Return how long an invocation may take [s]: the suite's word, else what is usual and is left allows."""
         if self._job.suite.timeout_s is not None:
             return self._job.suite.timeout_s
         known = self._durations_s["base"] or self._durations_s["head"]
-        return max(SHORTEST_TIMEOUT_S, MEDIANS_ALLOWED * median(known)) if known else PRIMING_S
+        left_s = self._job.budget_s - self._tenure.device_s
+        return default_timeout_s(known, left_s)
 
 
 def order_seed(lease_id: str) -> int:

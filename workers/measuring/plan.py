@@ -33,6 +33,12 @@ EXPECTED_INVOCATIONS = 24
 MAX_BATCH_S = MIN_T_CASE_S / 4
 """The slower arm's batch of several calls stays under this, so that every invocation gets some batches."""
 
+LONGEST_PRIMING_S = 1200.0
+SHORTEST_TIMEOUT_S = 300.0
+SHORTEST_LAST_TIMEOUT_S = 60.0
+"""Of an invocation while less than `SHORTEST_TIMEOUT_S` of device time is left."""
+MEDIANS_ALLOWED = 10
+
 MAX_ENV_PAD = 4095
 PAIRS_PER_BLOCK = 2
 
@@ -44,6 +50,22 @@ def t_case_s(budget_s: float, n_open: int) -> float:
     """Return the time of a case in an invocation [s], if `n_open` cases share `budget_s` of device time."""
     share = budget_s / (EXPECTED_INVOCATIONS * max(1, n_open))
     return min(max(share, MIN_T_CASE_S), MAX_T_CASE_S)
+
+
+def default_timeout_s(known_s: Sequence[float], left_s: float) -> float:
+    """Return how long an invocation may take [s] where the suite does not say.
+
+    Ten times what is usual, else five minutes, or, once they are not left, what is. The first invocations, of which
+    nothing is known, have all of the device time, and five minutes at least: they may compile.
+
+    Args:
+        known_s: how long earlier invocations took [s].
+        left_s: device time that is left to the job [s].
+    """
+    if not known_s:
+        return min(LONGEST_PRIMING_S, max(SHORTEST_TIMEOUT_S, left_s))
+    floor_s = min(SHORTEST_TIMEOUT_S, max(SHORTEST_LAST_TIMEOUT_S, left_s))
+    return max(floor_s, MEDIANS_ALLOWED * median(known_s))
 
 
 # --- order and seeds ----------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from workers.measuring.plan import (
     block_slots,
     case_order,
     data_seed,
+    default_timeout_s,
     hash_seed,
     plan_case,
     t_case_s,
@@ -266,3 +267,25 @@ def test_settled_cases_make_the_next_block_as_much_shorter_as_they_were_timed():
 @pytest.mark.parametrize("clock", ["self", "simulated"])
 def test_time_that_a_program_says_of_itself_does_not_make_the_next_block_shorter(clock):
     assert after_a_block(clock).block_s([QUICK_CASE]) == pytest.approx(40.0)
+
+
+# --- time limits --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("known_s", "left_s", "limit_s"),
+    [
+        ([], 30, 300),
+        ([], 700, 700),
+        ([], 86400, 1200),
+        ([2, 3, 4], 1000, 300),
+        ([2, 3, 4], 100, 100),
+        ([2, 3, 4], -5, 60),
+        ([50, 50], 1000, 500),
+        ([50, 50], 10, 500),
+    ],
+)
+def test_an_invocation_may_take_ten_times_what_is_usual_or_five_minutes_of_what_is_left(
+    known_s: list[float], left_s: float, limit_s: float
+) -> None:
+    assert default_timeout_s(known_s, left_s) == limit_s
