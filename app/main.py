@@ -25,7 +25,7 @@ def create_app(service: Service | None = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.hub.start()
-        its_service.nudge()
+        its_service.relay_soon()
         yield
         await app.state.hub.stop()
         its_service.close()

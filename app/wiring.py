@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 
 from app.config import ServiceSettings
-from app.integrations.queue import CeleryQueue, Nudger, make_celery
+from app.integrations.queue import Beside, CeleryQueue, make_celery
+from app.services.relay_outbox import BATCH, relay_outbox
 from app.store.session import Database
 
 
@@ -26,17 +27,27 @@ class Service:
         return CeleryQueue(make_celery(self.settings.redis_url))
 
     @cached_property
-    def nudger(self) -> Nudger:
-        """What sends the nudges."""
-        return Nudger(self.queue.nudge)
+    def relaying(self) -> Beside:
+        """The thread that relays the outbox for this process."""
+        return Beside(self.relay)
 
-    def nudge(self) -> None:
-        """Have the outbox read soon; without a broker the next tick of the relay does it."""
-        self.nudger.nudge()
+    def relay(self) -> None:
+        """Send what is due in the outbox."""
+        more = True
+        while more:
+            with self.database.session() as session:
+                more = relay_outbox(session, self.queue) == BATCH
+
+    def relay_soon(self) -> None:
+        """Have the outbox relayed beside; what the broker does not take now, the clock's next tick sends.
+
+        It happens in the process that wrote the message: a hint reaches its agent without waiting for another's turn.
+        """
+        self.relaying.soon()
 
     def close(self) -> None:
         """Close what was opened."""
-        if "nudger" in self.__dict__:
-            self.nudger.close()
+        if "relaying" in self.__dict__:
+            self.relaying.close()
         if "database" in self.__dict__:
             self.database.close()

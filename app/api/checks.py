@@ -84,7 +84,7 @@ def post_check(
     )
     check = request_check(session, service.settings, principal, wanted)
     session.flush()
-    later.add_task(service.nudge)
+    later.add_task(service.relay_soon)
     return watch_check(session, check.id)
 
 
@@ -163,7 +163,7 @@ def post_cancel(
     visible_check(session, principal, check_id)
     cancel_check(session, principal, check_id)
     session.flush()
-    later.add_task(service.nudge)
+    later.add_task(service.relay_soon)
     return watch_check(session, check_id)
 
 

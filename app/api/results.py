@@ -27,5 +27,5 @@ def post_results(
     response.status_code, answer = ingest_results(
         session, principal, idempotency_key, body, now=datetime.now(UTC)
     )
-    later.add_task(service.nudge)
+    later.add_task(service.relay_soon)
     return answer

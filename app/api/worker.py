@@ -94,5 +94,5 @@ def finish(
 ) -> dict[str, str]:
     """End the lease; what it measured is published."""
     finish_lease(session, lease_id, parse(protocol.Finish, body))
-    later.add_task(service.nudge)
+    later.add_task(service.relay_soon)
     return {}

@@ -35,8 +35,8 @@ MOST_HINTS = 8
 agents wake at once, and any others find what is left when they ask by themselves."""
 
 MOST_TICKS = 100
-"""Messages that may wait for `ratchet tasks` before ticks and nudges are left out: each only says `look`, and one look
-sees everything. What carries an id is always sent."""
+"""Messages that may wait for `ratchet tasks` before ticks are left out: each only says `look`, and one look sees
+everything. What carries an id is always sent."""
 
 _TASK_OF_TOPIC = {"check.conclude": CONCLUDE, "check.render": RENDER, "series.examine": EXAMINE}
 _MESSAGE_VERSION = 1
@@ -73,7 +73,7 @@ def make_celery(redis_url: str) -> Celery:
 
 
 def timetable(relay_s: float, sweep_s: float, prune_s: float) -> dict[str, dict[str, Any]]:
-    """Return Celery's schedule: how often the outbox is read without a nudge, leases are swept, files pruned [s]."""
+    """Return Celery's schedule: how often the outbox is read unasked, leases are swept, files pruned [s]."""
     every = {RELAY: relay_s, SWEEP: sweep_s, PRUNE: prune_s}
     return {task: _every(task, seconds) for task, seconds in every.items()}
 
@@ -95,26 +95,29 @@ def hint_queue(device_class: str) -> str:
     return f"hints.{device_class}"
 
 
-class Nudger:
-    """Sends nudges beside whoever asks for them: a broker that hangs delays no request, and many nudges are one."""
+class Beside:
+    """Does one thing in a thread beside whoever asks for it: a broker that hangs delays no request.
 
-    def __init__(self, send: Callable[[], None]) -> None:
-        self._send = send
+    It is done once for all who asked since it last began.
+    """
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self._work = work
         self._wanted = threading.Event()
         self._closed = False
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
-    def nudge(self) -> None:
-        """Have one nudge sent soon."""
+    def soon(self) -> None:
+        """Have it done soon."""
         with self._lock:
             if self._thread is None and not self._closed:
-                self._thread = threading.Thread(target=self._run, name="nudger", daemon=True)
+                self._thread = threading.Thread(target=self._run, name="beside", daemon=True)
                 self._thread.start()
         self._wanted.set()
 
     def close(self) -> None:
-        """Send no more; a nudge on its way is not waited for."""
+        """Begin no more; what has begun is not waited for."""
         self._closed = True
         self._wanted.set()
 
@@ -127,10 +130,10 @@ class Nudger:
 
     def _try(self) -> None:
         try:
-            self._send()
+            self._work()
         except Exception as error:
-            # Whatever the broker raises: a hint that fails is no error, the outbox keeps what it stood for.
-            log.info("no nudge sent, the broker is away: %r", error)
+            # Whatever the broker or the database raises: the outbox keeps what was to be sent, and the clock comes by.
+            log.info("the outbox was not relayed: %r", error)
 
 
 class CeleryQueue:
@@ -150,11 +153,6 @@ class CeleryQueue:
             self._publish(_TASK_OF_TOPIC[topic], payload, queue=QUEUE)
         else:
             raise NotFoundError(f"this release has no task for the topic {topic!r}")
-
-    def nudge(self) -> None:
-        """Ask for the outbox to be read now. Raises what the broker raises; then the next tick does it."""
-        if waiting(self.celery, QUEUE) < MOST_TICKS:
-            self._publish(RELAY, {}, queue=QUEUE)
 
     def _hint(self, job_id: int, queue: str) -> None:
         """Wake an agent, unless enough hints wait for whoever listens next."""

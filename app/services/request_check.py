@@ -70,7 +70,8 @@ def request_check(
         _jobs_of_suite(
             session, service, _Context(project, request, base, head, wanted, n_jobs), suite, classes
         )
-    outbox.put(session, "check.conclude", f"check.conclude/{check.id}", {"check_id": check.id})
+    if not plan:  # else the last of its jobs has it concluded
+        outbox.put(session, "check.conclude", f"check.conclude/{check.id}", {"check_id": check.id})
     access.audit(session, principal.name, "check.requested", f"check/{check.id}", project=project.name)
     return check
 

@@ -21,7 +21,7 @@ from app.services.announce_results import (
 from app.services.conclude_check import conclude_check
 from app.services.lease_jobs import sweep_leases
 from app.services.prune_bundles import prune_bundles
-from app.services.relay_outbox import BATCH, find_lost_hints, relay_outbox
+from app.services.relay_outbox import find_lost_hints
 from app.services.render_report import store_report
 from app.services.sweep_suspicions import find_stale_suspicions, sweep_suspicion
 from app.wiring import Service
@@ -45,16 +45,13 @@ def celery_app(service: Service) -> Celery:
 def _register_events(app: Celery, service: Service) -> None:
     @_task(app, queue.RELAY)
     def relay() -> None:
-        more = True
-        while more:
-            with service.database.session() as session:
-                more = relay_outbox(session, service.queue) == BATCH
+        service.relay()
 
     @_task(app, queue.CONCLUDE)
     def conclude(check_id: int) -> None:
         with service.database.session() as session:
             conclude_check(session, check_id)
-        service.nudge()
+        service.relay_soon()
 
     @_task(app, queue.RENDER)
     def render(check_id: int) -> None:
@@ -64,7 +61,7 @@ def _register_events(app: Celery, service: Service) -> None:
     @_task(app, queue.EXAMINE)
     def examine(project_id: int) -> None:
         examine_project(service, project_id)
-        service.nudge()
+        service.relay_soon()
 
 
 def examine_project(service: Service, project_id: int) -> None:
@@ -121,7 +118,7 @@ def _register_clockwork(app: Celery, service: Service) -> None:
         with service.database.session() as session:
             find_unexamined(session, settings)
         sweep_suspicions(service)
-        service.nudge()
+        service.relay_soon()
 
     @_task(app, queue.PRUNE)
     def prune() -> None:

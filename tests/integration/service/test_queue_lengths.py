@@ -92,15 +92,9 @@ def test_agent_that_comes_to_listen_is_woken_and_hints_go_out_again(
     assert sent[MOST_HINTS:] == [99]
 
 
-def test_nudges_that_nobody_takes_are_bounded_and_what_carries_an_id_is_not(queue: CeleryQueue) -> None:
-    for _ in range(MOST_TICKS + 20):
-        queue.nudge()
-    assert waiting(queue.celery, QUEUE) == MOST_TICKS
-    queue.send("check.conclude", {"check_id": 7})
-    assert waiting(queue.celery, QUEUE) == MOST_TICKS + 1
-
-
-def test_ticks_that_nobody_takes_are_bounded(celery: Celery) -> None:
+def test_ticks_that_nobody_takes_are_bounded_and_what_carries_an_id_is_not(
+    celery: Celery, queue: CeleryQueue
+) -> None:
     celery.conf.beat_schedule = timetable(1.0, 1.0, 1.0)
     clock = Clock(celery, schedule={})
     entries: list[ScheduleEntry] = [clock.schedule[name] for name in (RELAY, SWEEP, PRUNE)]
@@ -108,6 +102,8 @@ def test_ticks_that_nobody_takes_are_bounded(celery: Celery) -> None:
         for entry in entries:
             clock.apply_async(entry, advance=False)
     assert waiting(celery, QUEUE) == MOST_TICKS
+    queue.send("check.conclude", {"check_id": 7})
+    assert waiting(celery, QUEUE) == MOST_TICKS + 1
 
 
 def test_queue_of_a_broker_that_was_restarted_is_asked_again(
