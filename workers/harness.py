@@ -28,11 +28,14 @@ import json
 import math
 import os
 import random
+import resource
 import sys
+import threading
 import time
 import traceback
 from array import array
 from itertools import repeat
+from operator import sub
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 Record = Dict[str, Any]
@@ -60,10 +63,14 @@ MAX_WARMUP_S = 60.0
 SETTLED_SHARE = 0.005
 CHECKED_BATCHES = 3
 MAX_LATE_SHARE = 0.05
+MAX_OTHER_SHARE = 0.01
+MAX_WAIT_SHARE = 0.01
 SPIKE_SDS = 10
 MEDIAN_TO_MEAN_SE = 1.2533  # sqrt(pi/2): standard error of a median over that of a mean, normal data
 MAD_TO_SD = 1.4826  # 1/Phi^-1(3/4): standard deviation over median absolute deviation, normal data
 
+CPU = "cpu"
+"""The address of a job's device that is no accelerator."""
 RATES = {"samples": "samples_per_s", "tokens": "tokens_per_s"}
 COUNTABLE = ("samples", "tokens", "flop", "bytes")
 """What `units` may count; the last two have no metric of their own."""
@@ -619,6 +626,81 @@ class SynchronisationCheck:
         return time.perf_counter_ns() - start
 
 
+# --- the processor ------------------------------------------------------------------------------------------
+
+
+class ProcessorWait:
+    """How long this thread was ready to run while the processor ran something else, as Linux counts it [ns].
+
+    The second number of proc(5), `schedstat`. It stands still where nothing else wants the processor.
+    """
+
+    def __init__(self) -> None:
+        self._file = self._open()
+
+    def read(self) -> int:
+        """Return the time waited since the thread began [ns]; 0 where that is unknown."""
+        if self._file is None:
+            return 0
+        try:
+            return int(os.pread(self._file, 80, 0).split()[1])
+        except (
+            OSError,
+            ValueError,
+            IndexError,
+        ):  # the measured code has closed the file, or put another in its place
+            self._file = None
+            return 0
+
+    @staticmethod
+    def _open() -> Optional[int]:
+        try:
+            return os.open(f"/proc/self/task/{threading.get_native_id()}/schedstat", os.O_RDONLY)
+        except (OSError, AttributeError):
+            return None
+
+
+class OtherWork:
+    """What of the measured program runs beside the thread that is timed: it may be what that thread waits for."""
+
+    def __init__(self) -> None:
+        self._before_ns = self._used_ns()
+
+    def is_none(self, elapsed_ns: int) -> bool:
+        """Tell whether for `elapsed_ns`, since this was made, all of the program's work was this thread's.
+
+        Other threads and children may have used a hundredth of the time; none may be left. False where Linux does not
+        tell.
+        """
+        return self._used_ns() - self._before_ns <= MAX_OTHER_SHARE * elapsed_ns and not has_relatives()
+
+    @staticmethod
+    def _used_ns() -> int:
+        """Return the processor time of this process's other threads and of its ended children [ns]."""
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        of_children_ns = int(1e9 * (children.ru_utime + children.ru_stime))
+        return of_children_ns + time.process_time_ns() - time.thread_time_ns()
+
+
+def has_relatives() -> bool:
+    """Tell whether there are processes of the same program: children, or what ended children have left behind.
+
+    Those are taken over by the process that started this one and has no other child. True where Linux does not tell.
+    """
+    try:
+        return bool(_children("self")) or _children(os.getppid()) != [str(os.getpid())]
+    except OSError:
+        return True
+
+
+def _children(process: Any) -> List[str]:
+    found = []
+    for thread in os.listdir(f"/proc/{process}/task"):
+        with open(f"/proc/{process}/task/{thread}/children") as file:
+            found += file.read().split()
+    return found
+
+
 # --- warm-up and batches ------------------------------------------------------------------------------------
 
 
@@ -693,18 +775,48 @@ def repeat_warm_up(workload: Workload, k: int, n_warmup: int, limit_ns: int) -> 
     return WarmUp(k, calls, spent_ns, calls >= n_warmup or (len(later) >= MIN_WINDOW and is_settled(later)))
 
 
-def time_batches(batch: Batch, n_batches: int, limit_ns: int) -> List[int]:
-    """Return the times of `n_batches` batches [ns], fewer if `limit_ns` is over before, but at least one."""
-    clock = time.perf_counter_ns
-    times = array("q", bytes(8 * n_batches))
+class Batches(NamedTuple):
+    """The timed batches of a case, in time order."""
+
+    host_ns: List[int]
+    wait_ns: List[int]
+    """How long each batch waited for the processor; empty if never or if nobody knows."""
+    is_disturbed: bool
+    """Whether it waited for over a hundredth of the time."""
+    is_attributed: bool
+    """Whether all that waiting was for other programs."""
+
+    @property
+    def net_ns(self) -> List[int]:
+        """The batches' times without what other programs took of them."""
+        if not (self.wait_ns and self.is_attributed):
+            return self.host_ns
+        return list(map(sub, self.host_ns, self.wait_ns))
+
+
+NO_BATCHES = Batches([], [], is_disturbed=False, is_attributed=False)
+
+
+def time_batches(batch: Batch, n_batches: int, limit_ns: int) -> Batches:
+    """Time `n_batches` batches, fewer if `limit_ns` is over before, but at least one."""
+    clock, waiting, other_work = time.perf_counter_ns, ProcessorWait(), OtherWork()
+    times, waits = array("q", bytes(8 * n_batches)), array("q", bytes(8 * n_batches))
     done = 0
-    deadline = clock() + limit_ns
+    begun = clock()
+    deadline = begun + limit_ns
     while done < n_batches:
+        waited_before = waiting.read()
         times[done] = batch()
+        waits[done] = waiting.read() - waited_before
         done += 1
         if clock() >= deadline:
             break
-    return list(times[:done])
+    host_ns = list(times[:done])
+    # A wait that does not fit into its batch lies beside it, between two readings.
+    wait_ns = [waits[i] if 0 < waits[i] < host_ns[i] else 0 for i in range(done)]
+    is_disturbed = sum(wait_ns) > MAX_WAIT_SHARE * sum(host_ns)
+    is_alone = other_work.is_none(clock() - begun)
+    return Batches(host_ns, wait_ns if any(wait_ns) else [], is_disturbed, is_alone)
 
 
 # --- memory -------------------------------------------------------------------------------------------------
@@ -797,7 +909,7 @@ class Timing(NamedTuple):
     clock: str
     first_call_ns: int
     warm_up: WarmUp
-    host_ns: List[int]
+    batches: Batches
 
 
 def measure_case(benchmark: Benchmark, params: Params, spec: Record, session: Session) -> Record:
@@ -830,11 +942,13 @@ def blank_record(spec: Record) -> Record:
     named = {"type": "case", "benchmark": spec["benchmark"], "params": spec["params"]}
     outcome = {"status": "ok", "reason": "", "log_tail": "", "flags": []}
     timing = {"k": spec["k"] or 1, "clock": "host", "n_warmup": 0, "warmup_converged": True}
-    return {**named, **outcome, **timing, "first_call_s": None, "batches": _batches([], []), "values": []}
+    return {**named, **outcome, **timing, "first_call_s": None, "batches": _batches(NO_BATCHES), "values": []}
 
 
-def _batches(host_ns: List[int], spike: List[int]) -> Record:
-    return {"host_ns": host_ns, "device_ns": [], "spike": spike, "thinned": 1}
+def _batches(timed: Batches) -> Record:
+    wait_ns = timed.wait_ns if timed.is_attributed else []
+    spike = spikes(timed.net_ns) if timed.host_ns else []
+    return {"host_ns": timed.host_ns, "wait_ns": wait_ns, "device_ns": [], "spike": spike, "thinned": 1}
 
 
 def _call(members: Any, name: str, ctx: Context) -> Any:
@@ -860,7 +974,7 @@ def _measure(members: Any, ctx: Context, reports: Reports, spec: Record, session
         "n_warmup": timing.warm_up.calls,
         "warmup_converged": timing.warm_up.converged,
         "first_call_s": timing.first_call_ns / 1e9,
-        "batches": _batches(timing.host_ns, spikes(timing.host_ns)),
+        "batches": _batches(timing.batches),
         "values": values,
         "flags": _flags(timing, values),
     }
@@ -880,8 +994,8 @@ def time_on_host(run: Run, ctx: Context, reports: Reports, spec: Record, resolut
             warm_up = repeat_warm_up(workload, spec["k"], spec["n_warmup"], limit_ns // 2)
             limit_ns -= warm_up.spent_ns
         reports.clear()
-        host_ns = _time_checked(workload.batch(warm_up.k), min(spec["n_batches"], MAX_BATCHES), limit_ns)
-    return Timing("host", first_call_ns, warm_up, host_ns)
+        batches = _time_checked(workload, warm_up.k, min(spec["n_batches"], MAX_BATCHES), limit_ns)
+    return Timing("host", first_call_ns, warm_up, batches)
 
 
 def _first_call(run: Run, ctx: Context) -> Workload:
@@ -896,14 +1010,17 @@ def _first_call(run: Run, ctx: Context) -> Workload:
     return Workload(run, ctx, synchronise)
 
 
-def _time_checked(batch: Batch, n_batches: int, limit_ns: int) -> List[int]:
-    cuda = find_cuda()
-    if cuda is None:
-        return time_batches(batch, n_batches, limit_ns)
-    check = SynchronisationCheck(batch, cuda)
-    host_ns = time_batches(check, n_batches, limit_ns)
-    check.verify()
-    return host_ns
+def _time_checked(workload: Workload, k: int, n_batches: int, limit_ns: int) -> Batches:
+    batch, cuda = workload.batch(k), find_cuda()
+    if cuda is not None:
+        check = SynchronisationCheck(batch, cuda)
+        timed = time_batches(check, n_batches, limit_ns)
+        check.verify()
+    else:
+        timed = time_batches(batch, n_batches, limit_ns)
+    # An accelerator goes on with its work while the thread waits.
+    is_attributed = timed.is_attributed and cuda is None and workload.ctx.device == CPU
+    return timed._replace(is_attributed=is_attributed)
 
 
 # --- estimates ----------------------------------------------------------------------------------------------
@@ -921,15 +1038,16 @@ def estimates(timing: Timing, peak: Optional[int], units: Any) -> List[Record]:
     Raises:
         InvalidValueError: `units` is not what a benchmark's `units` may return.
     """
-    k, n = timing.warm_up.k, len(timing.host_ns)
-    values = [_value("latency_p50", median(timing.host_ns) / k / 1e9, "s", "lower")]
+    net_ns = timing.batches.net_ns
+    k, n = timing.warm_up.k, len(net_ns)
+    values = [_value("latency_p50", median(net_ns) / k / 1e9, "s", "lower")]
     for percent in (90, 99):
         if k == 1 and n * (100 - percent) >= 10 * 100:
-            latency = quantile(timing.host_ns, percent / 100) / 1e9
+            latency = quantile(net_ns, percent / 100) / 1e9
             values.append(_value(f"latency_p{percent}", latency, "s", "lower"))
     if peak is not None:
         values.append(_value("peak_memory", peak, "B", "lower", "exact"))
-    return values + _rates(units, k * n / (sum(timing.host_ns) / 1e9))
+    return values + _rates(units, k * n / (sum(net_ns) / 1e9))
 
 
 def _rates(units: Any, calls_per_s: float) -> List[Record]:
@@ -953,7 +1071,9 @@ def _flags(timing: Timing, values: Sequence[Record]) -> List[str]:
         "warmup_not_converged": not timing.warm_up.converged,
         "tail_unavailable": not {"latency_p90", "latency_p99"} <= metrics,
         "peak_memory_unavailable": "peak_memory" not in metrics,
-        "few_batches": len(timing.host_ns) < FEW_BATCHES,
+        "few_batches": len(timing.batches.host_ns) < FEW_BATCHES,
+        "processor_shared": timing.batches.is_disturbed and timing.batches.is_attributed,
+        "processor_contended": timing.batches.is_disturbed and not timing.batches.is_attributed,
     }
     return [flag for flag, is_raised in raised.items() if is_raised]
 
@@ -978,7 +1098,8 @@ def simulate_times(members: Any, ctx: Context, spec: Record, simulate: Record) -
         for index, device in enumerate(simulate["devices"])
     ]
     host_ns = [max(1, round(max(times[batch] for times in drawn))) for batch in range(n_batches)]
-    return Timing("simulated", round(nominal_ns * max(factors)), WarmUp(k, 1, 0, True), host_ns)
+    drawn_batches = NO_BATCHES._replace(host_ns=host_ns)
+    return Timing("simulated", round(nominal_ns * max(factors)), WarmUp(k, 1, 0, True), drawn_batches)
 
 
 def _slowdown(simulate: Record, device: Record) -> float:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 PROTOCOL_VERSION = 1
 
@@ -245,10 +245,28 @@ class Batches(Message):
     """The repeated timings of a case in one invocation, in time order; one entry a batch of `k` iterations."""
 
     host_ns: list[int] = Field(default_factory=list)
+    wait_ns: list[int] = Field(default_factory=list)
+    """What of each batch the processor spent on other programs; empty if nothing, or if nobody knows."""
     device_ns: list[int] = Field(default_factory=list)
     spike: list[int] = Field(default_factory=list)
     """Indices of batches far from the median; marked, never deleted."""
     thinned: int = 1
+
+    @property
+    def net_ns(self) -> list[int]:
+        """The host's times without what other programs took of them: what the values of the case are made of."""
+        if not self.wait_ns:
+            return self.host_ns
+        return [host - wait for host, wait in zip(self.host_ns, self.wait_ns, strict=True)]
+
+    @model_validator(mode="after")
+    def _waits_fit(self) -> Self:
+        if self.wait_ns and (
+            len(self.wait_ns) != len(self.host_ns)
+            or any(not 0 <= wait < host for host, wait in zip(self.host_ns, self.wait_ns, strict=True))
+        ):
+            raise ValueError("wait_ns has to have, for each batch, a time from 0 to under the batch's own")
+        return self
 
 
 CaseStatus = Literal["ok", "failed", "timeout", "oom", "missing"]

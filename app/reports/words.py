@@ -114,6 +114,10 @@ FLAGS = {
     "foreign_process": "another process was on the device before some invocations",
     "temp_not_equalised": "the device did not return to its starting temperature before some invocations",
     "warmup_not_converged": "timings still moved when the warm-up limit was reached",
+    "processor_shared": "other programs had the processor for part of the time, which was taken out",
+    "processor_contended": (
+        "it waited for the processor; as its own threads or an accelerator worked meanwhile, nothing was taken out"
+    ),
     "few_batches": "fewer than ten batches fitted into the time",
     "peak_memory_unavailable": "the operating system does not tell the peak of one case",
     "gate_unmatched": "the gate names a metric that no case reports; if it names no other, the default gate holds",

@@ -131,6 +131,7 @@ def _timing(invocation_id: int, measured: CaseMeasurement, case: BenchmarkCase) 
         "warmup_converged": measured.warmup_converged,
         "first_call_s": measured.first_call_s,
         "host_ns": measured.batches.host_ns,
+        "wait_ns": measured.batches.wait_ns,
         "device_ns": measured.batches.device_ns,
         "spike": measured.batches.spike,
         "thinned": measured.batches.thinned,

@@ -161,8 +161,8 @@ class Observation:
 
     @property
     def batch_s(self) -> float:
-        """Median time of a batch."""
-        return median(self.measured.batches.host_ns) / 1e9
+        """Median time of a batch, without what other programs took of it."""
+        return median(self.measured.batches.net_ns) / 1e9
 
     @property
     def call_s(self) -> float:
@@ -185,7 +185,7 @@ class Observation:
     @property
     def logs(self) -> list[float]:
         """Logarithms of the batches' times per call [ln ns]."""
-        return [math.log(ns / self.measured.k) for ns in self.measured.batches.host_ns]
+        return [math.log(ns / self.measured.k) for ns in self.measured.batches.net_ns]
 
 
 def plan_case(observed: Sequence[Observation]) -> CasePlan:

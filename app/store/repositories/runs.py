@@ -346,7 +346,7 @@ def timing_strips(
     """Return the cases' raw timings in time order, at most about `points` of each invocation.
 
     Thinned in the database, because one invocation may have a million. They are the device's own times where
-    it has a clock, else the host's.
+    it has a clock, else the host's without what other programs took of them.
     """
     return [
         TimingStrip(*row)
@@ -362,12 +362,13 @@ _TIMING_STRIPS = text(
         -- materialised, so that the array's length is taken once and not again for each of its elements
         select timing.case_id, timing.invocation_id, timing.status, timing.k, timing.clock, invocation.t_start_ns,
                case when cardinality(device_ns) > 0 then device_ns else host_ns end as ns,
+               case when cardinality(device_ns) > 0 then '{}' else wait_ns end as waits,
                cardinality(case when cardinality(device_ns) > 0 then device_ns else host_ns end) as n
         from timing join invocation on invocation.id = timing.invocation_id
         where invocation.run_id = :run_id and timing.case_id = any(:case_ids)
     )
     select case_id, invocation_id, status, k, clock, n,
-           array(select x from unnest(ns) with ordinality as batch(x, i)
+           array(select x - coalesce(waited, 0) from unnest(ns, waits) with ordinality as batch(x, waited, i)
                  where (i - 1) % greatest(1, (n + :points - 1) / :points) = 0 order by i)
     from measured
     order by t_start_ns, invocation_id

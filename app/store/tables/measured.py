@@ -84,6 +84,8 @@ class Timing(Table):
     warmup_converged: Mapped[bool]
     first_call_s: Mapped[float | None]
     host_ns: Mapped[list[int]]
+    wait_ns: Mapped[list[int]] = mapped_column(server_default="{}")
+    """What of each batch the processor spent on other programs [ns]; empty if nothing, or if nobody knows."""
     device_ns: Mapped[list[int]]
     spike: Mapped[list[int]]
     thinned: Mapped[int]

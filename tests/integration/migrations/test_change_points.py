@@ -44,7 +44,7 @@ def test_migration_and_an_ingest_that_holds_some_tables_both_go_on(empty: Engine
 
 
 def test_release_before_finds_no_message_that_it_does_not_know(empty: Engine):
-    migrate(empty)
+    migrate(empty, "0003")
     with empty.begin() as connection:
         connection.execute(
             text(

@@ -194,6 +194,16 @@ def test_million_batches_are_counted_but_not_drawn(reader: TestClient, service: 
     assert "20330 batches of 1 iteration" in page.text
 
 
+def test_what_other_programs_took_of_a_batch_is_not_drawn(reader: TestClient, service: Service) -> None:
+    store(service, results.improved())
+    before = shown(reader, "/runs/1").html
+    with service.database.session() as session:
+        for timing in session.scalars(select(Timing)):
+            timing.wait_ns = [7_000_000 + 1_000 * n for n in range(len(timing.host_ns))]
+            timing.host_ns = [ns + wait for ns, wait in zip(timing.host_ns, timing.wait_ns, strict=True)]
+    assert shown(reader, "/runs/1").html == before
+
+
 def test_many_cases_come_in_pages(reader: TestClient, service: Service) -> None:
     store(service, results.passed())
     first = shown(reader, "/runs/1")

@@ -15,6 +15,13 @@ from typing import Any
 HARNESS = Path(__file__).resolve().parents[3] / "workers" / "harness.py"
 Record = dict[str, Any]
 
+ALONE = """
+import ctypes, os, subprocess, sys
+ctypes.CDLL(None).prctl(36, 1)  # PR_SET_CHILD_SUBREAPER, as an agent's keeper
+os.sched_setaffinity(0, {int(sys.argv[1])})
+sys.exit(subprocess.run(sys.argv[2:]).returncode)
+"""
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -64,8 +71,12 @@ def run_harness(
     devices: list[str] | None = None,
     python: str = sys.executable,
     timeout_s: float = 60,
+    cpu: int | None = None,
 ) -> Answer:
-    """List the files' cases, or measure those given; raises `TimeoutExpired` as `subprocess.run` does."""
+    """List the files' cases, or measure those given; raises `TimeoutExpired` as `subprocess.run` does.
+
+    With `cpu` the harness runs on this processor alone and, as under an agent, is the only child of who started it.
+    """
     write_files(root, files)
     result = root / "result of this test.jsonl"
     result.unlink(missing_ok=True)
@@ -81,7 +92,7 @@ def run_harness(
         "spawned_ns": time.time_ns(),
     }
     done = subprocess.run(
-        [python, str(HARNESS)],
+        [python, str(HARNESS)] if cpu is None else [python, "-c", ALONE, str(cpu), python, str(HARNESS)],
         input=json.dumps(request),
         capture_output=True,
         text=True,

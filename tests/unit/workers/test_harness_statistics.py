@@ -125,8 +125,26 @@ def test_a_repeated_warm_up_that_is_cut_short_says_whether_it_had_settled():
 
 
 def test_timing_stops_with_the_batches_or_with_the_time_but_not_before_one():
-    assert harness.time_batches(lambda: 5, 3, 10**12) == [5, 5, 5]
-    assert harness.time_batches(lambda: 5, 3, 0) == [5]
+    assert harness.time_batches(lambda: 5, 3, 10**12).host_ns == [5, 5, 5]
+    assert harness.time_batches(lambda: 5, 3, 0).host_ns == [5]
+
+
+@pytest.mark.parametrize(("is_attributed", "net_ns"), [(True, [6, 10]), (False, [10, 10])])
+def test_only_waits_for_other_programs_are_taken_out(is_attributed, net_ns):
+    batches = harness.Batches([10, 10], [4, 0], is_disturbed=True, is_attributed=is_attributed)
+    assert batches.net_ns == net_ns
+
+
+def test_a_wait_that_does_not_fit_into_its_batch_lies_beside_it(monkeypatch):
+    readings = iter([0, 3, 3, 8, 8, 8])
+    monkeypatch.setattr(harness.ProcessorWait, "read", lambda _: next(readings))
+    assert harness.time_batches(lambda: 5, 3, 10**12).wait_ns == [3, 0, 0]
+
+
+def test_a_wait_that_nobody_tells_is_none(monkeypatch):
+    monkeypatch.setattr(harness.ProcessorWait, "_open", staticmethod(lambda: None))
+    assert harness.ProcessorWait().read() == 0
+    assert harness.time_batches(lambda: 5, 2, 10**12).wait_ns == []
 
 
 def test_many_reports_are_thinned_evenly_and_keep_their_median():
