@@ -30,7 +30,6 @@ import os
 import random
 import resource
 import sys
-import threading
 import time
 import traceback
 from array import array
@@ -65,6 +64,7 @@ CHECKED_BATCHES = 3
 MAX_LATE_SHARE = 0.05
 MAX_OTHER_SHARE = 0.01
 MAX_WAIT_SHARE = 0.01
+RUSAGE_THREAD = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)
 SPIKE_SDS = 10
 MEDIAN_TO_MEAN_SE = 1.2533  # sqrt(pi/2): standard error of a median over that of a mean, normal data
 MAD_TO_SD = 1.4826  # 1/Phi^-1(3/4): standard deviation over median absolute deviation, normal data
@@ -629,35 +629,29 @@ class SynchronisationCheck:
 # --- the processor ------------------------------------------------------------------------------------------
 
 
-class ProcessorWait:
-    """How long this thread was ready to run while the processor ran something else, as Linux counts it [ns].
+class Preemption:
+    """What a batch lost because the processor was taken away from the measured thread and given to another.
 
-    The second number of proc(5), `schedstat`. It stands still where nothing else wants the processor.
+    A thread that has not slept has run or has waited for the processor. How often it slept and how often it was
+    interrupted is in getrusage(2).
     """
 
     def __init__(self) -> None:
-        self._file = self._open()
+        self._slept = self._interrupted = self._cpu_ns = 0
 
-    def read(self) -> int:
-        """Return the time waited since the thread began [ns]; 0 where that is unknown."""
-        if self._file is None:
-            return 0
-        try:
-            return int(os.pread(self._file, 80, 0).split()[1])
-        except (
-            OSError,
-            ValueError,
-            IndexError,
-        ):  # the measured code has closed the file, or put another in its place
-            self._file = None
-            return 0
+    def begin(self) -> None:
+        """Begin a batch."""
+        usage = resource.getrusage(RUSAGE_THREAD)
+        self._slept, self._interrupted = usage.ru_nvcsw, usage.ru_nivcsw
+        self._cpu_ns = time.thread_time_ns()
 
-    @staticmethod
-    def _open() -> Optional[int]:
-        try:
-            return os.open(f"/proc/self/task/{threading.get_native_id()}/schedstat", os.O_RDONLY)
-        except (OSError, AttributeError):
-            return None
+    def lost_ns(self, elapsed_ns: int) -> int:
+        """Return what a batch of this length lost since it began [ns]; 0 if it slept, as nobody can tell then."""
+        cpu_ns = time.thread_time_ns() - self._cpu_ns
+        usage = resource.getrusage(RUSAGE_THREAD)
+        if usage.ru_nvcsw > self._slept or usage.ru_nivcsw == self._interrupted:
+            return 0
+        return max(0, elapsed_ns - cpu_ns)
 
 
 class OtherWork:
@@ -780,43 +774,48 @@ class Batches(NamedTuple):
 
     host_ns: List[int]
     wait_ns: List[int]
-    """How long each batch waited for the processor; empty if never or if nobody knows."""
-    is_disturbed: bool
-    """Whether it waited for over a hundredth of the time."""
-    is_attributed: bool
-    """Whether all that waiting was for other programs."""
+    """How long each batch waited while the processor ran other programs; empty if never or if nobody knows."""
+    own_wait_ns: int = 0
+    """How long they waited, all together, in ways that may be the measured program's own doing."""
 
     @property
     def net_ns(self) -> List[int]:
         """The batches' times without what other programs took of them."""
-        if not (self.wait_ns and self.is_attributed):
-            return self.host_ns
-        return list(map(sub, self.host_ns, self.wait_ns))
+        return list(map(sub, self.host_ns, self.wait_ns)) if self.wait_ns else self.host_ns
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other programs took over a hundredth of the time."""
+        return sum(self.wait_ns) > MAX_WAIT_SHARE * sum(self.host_ns)
+
+    @property
+    def is_contended(self) -> bool:
+        """Whether over a hundredth of the time went by in waiting that was not taken out."""
+        return self.own_wait_ns > MAX_WAIT_SHARE * sum(self.host_ns)
 
 
-NO_BATCHES = Batches([], [], is_disturbed=False, is_attributed=False)
+def time_batches(batch: Batch, n_batches: int, limit_ns: int, *, works_alone: bool = True) -> Batches:
+    """Time `n_batches` batches, fewer if `limit_ns` is over before, but at least one.
 
-
-def time_batches(batch: Batch, n_batches: int, limit_ns: int) -> Batches:
-    """Time `n_batches` batches, fewer if `limit_ns` is over before, but at least one."""
-    clock, waiting, other_work = time.perf_counter_ns, ProcessorWait(), OtherWork()
-    times, waits = array("q", bytes(8 * n_batches)), array("q", bytes(8 * n_batches))
+    What a batch waited is put down to other programs where the rest of the measured program did nothing meanwhile.
+    `works_alone` is False where an accelerator may go on with its work.
+    """
+    clock, preemption, other_work = time.perf_counter_ns, Preemption(), OtherWork()
+    times, lost = array("q", bytes(8 * n_batches)), array("q", bytes(8 * n_batches))
     done = 0
     begun = clock()
     deadline = begun + limit_ns
     while done < n_batches:
-        waited_before = waiting.read()
+        preemption.begin()
         times[done] = batch()
-        waits[done] = waiting.read() - waited_before
+        lost[done] = preemption.lost_ns(times[done])
         done += 1
         if clock() >= deadline:
             break
-    host_ns = list(times[:done])
-    # A wait that does not fit into its batch lies beside it, between two readings.
-    wait_ns = [waits[i] if 0 < waits[i] < host_ns[i] else 0 for i in range(done)]
-    is_disturbed = sum(wait_ns) > MAX_WAIT_SHARE * sum(host_ns)
-    is_alone = other_work.is_none(clock() - begun)
-    return Batches(host_ns, wait_ns if any(wait_ns) else [], is_disturbed, is_alone)
+    host_ns, wait_ns, waited_ns = list(times[:done]), list(lost[:done]), sum(lost)
+    if waited_ns and works_alone and other_work.is_none(clock() - begun):
+        return Batches(host_ns, wait_ns)
+    return Batches(host_ns, [], waited_ns)
 
 
 # --- memory -------------------------------------------------------------------------------------------------
@@ -942,13 +941,19 @@ def blank_record(spec: Record) -> Record:
     named = {"type": "case", "benchmark": spec["benchmark"], "params": spec["params"]}
     outcome = {"status": "ok", "reason": "", "log_tail": "", "flags": []}
     timing = {"k": spec["k"] or 1, "clock": "host", "n_warmup": 0, "warmup_converged": True}
-    return {**named, **outcome, **timing, "first_call_s": None, "batches": _batches(NO_BATCHES), "values": []}
+    return {
+        **named,
+        **outcome,
+        **timing,
+        "first_call_s": None,
+        "batches": _batches(Batches([], [])),
+        "values": [],
+    }
 
 
 def _batches(timed: Batches) -> Record:
-    wait_ns = timed.wait_ns if timed.is_attributed else []
     spike = spikes(timed.net_ns) if timed.host_ns else []
-    return {"host_ns": timed.host_ns, "wait_ns": wait_ns, "device_ns": [], "spike": spike, "thinned": 1}
+    return {"host_ns": timed.host_ns, "wait_ns": timed.wait_ns, "device_ns": [], "spike": spike, "thinned": 1}
 
 
 def _call(members: Any, name: str, ctx: Context) -> Any:
@@ -1012,15 +1017,12 @@ def _first_call(run: Run, ctx: Context) -> Workload:
 
 def _time_checked(workload: Workload, k: int, n_batches: int, limit_ns: int) -> Batches:
     batch, cuda = workload.batch(k), find_cuda()
-    if cuda is not None:
-        check = SynchronisationCheck(batch, cuda)
-        timed = time_batches(check, n_batches, limit_ns)
-        check.verify()
-    else:
-        timed = time_batches(batch, n_batches, limit_ns)
-    # An accelerator goes on with its work while the thread waits.
-    is_attributed = timed.is_attributed and cuda is None and workload.ctx.device == CPU
-    return timed._replace(is_attributed=is_attributed)
+    if cuda is None:
+        return time_batches(batch, n_batches, limit_ns, works_alone=workload.ctx.device == CPU)
+    check = SynchronisationCheck(batch, cuda)
+    timed = time_batches(check, n_batches, limit_ns, works_alone=False)
+    check.verify()
+    return timed
 
 
 # --- estimates ----------------------------------------------------------------------------------------------
@@ -1072,8 +1074,8 @@ def _flags(timing: Timing, values: Sequence[Record]) -> List[str]:
         "tail_unavailable": not {"latency_p90", "latency_p99"} <= metrics,
         "peak_memory_unavailable": "peak_memory" not in metrics,
         "few_batches": len(timing.batches.host_ns) < FEW_BATCHES,
-        "processor_shared": timing.batches.is_disturbed and timing.batches.is_attributed,
-        "processor_contended": timing.batches.is_disturbed and not timing.batches.is_attributed,
+        "processor_shared": timing.batches.is_shared,
+        "processor_contended": timing.batches.is_contended,
     }
     return [flag for flag, is_raised in raised.items() if is_raised]
 
@@ -1098,8 +1100,7 @@ def simulate_times(members: Any, ctx: Context, spec: Record, simulate: Record) -
         for index, device in enumerate(simulate["devices"])
     ]
     host_ns = [max(1, round(max(times[batch] for times in drawn))) for batch in range(n_batches)]
-    drawn_batches = NO_BATCHES._replace(host_ns=host_ns)
-    return Timing("simulated", round(nominal_ns * max(factors)), WarmUp(k, 1, 0, True), drawn_batches)
+    return Timing("simulated", round(nominal_ns * max(factors)), WarmUp(k, 1, 0, True), Batches(host_ns, []))
 
 
 def _slowdown(simulate: Record, device: Record) -> float:

@@ -59,9 +59,8 @@ def teardown(ctx):
 """
 
 pytestmark = pytest.mark.skipif(
-    not Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists()
-    or not Path("/proc/self/schedstat").exists(),
-    reason="this kernel does not tell of waits or of children",
+    not Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists(),
+    reason="this kernel does not tell of a process's children",
 )
 
 
@@ -112,11 +111,3 @@ def test_what_the_program_itself_took_stays_in(tmp_path: Path, cpu: int, text: s
     assert "processor_contended" in record["flags"]
     assert record["batches"]["wait_ns"] == []
     assert latency_s(record) > 1.25 * WORK_S
-
-
-def test_a_program_that_closes_all_files_is_measured_all_the_same(tmp_path: Path, cpu: int) -> None:
-    closing = "import os\ndef setup(ctx): os.closerange(3, 100)\n"
-    record = measured(
-        tmp_path, closing + WORK.replace("def run(ctx):", "def run(ctx):\n    os.closerange(3, 100)"), cpu
-    )
-    assert (record["status"], record["batches"]["wait_ns"]) == ("ok", [])

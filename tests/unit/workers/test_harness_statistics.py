@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import statistics
+from types import SimpleNamespace
 
 import pytest
 
@@ -129,22 +130,44 @@ def test_timing_stops_with_the_batches_or_with_the_time_but_not_before_one():
     assert harness.time_batches(lambda: 5, 3, 0).host_ns == [5]
 
 
-@pytest.mark.parametrize(("is_attributed", "net_ns"), [(True, [6, 10]), (False, [10, 10])])
-def test_only_waits_for_other_programs_are_taken_out(is_attributed, net_ns):
-    batches = harness.Batches([10, 10], [4, 0], is_disturbed=True, is_attributed=is_attributed)
-    assert batches.net_ns == net_ns
+def counted(monkeypatch, *readings):
+    """Have the kernel count this before and after each batch: processor time [ns], times slept, times interrupted."""
+    cpu_ns, usages = iter([r[0] for r in readings]), iter([r[1:] for r in readings])
+    monkeypatch.setattr(harness.time, "thread_time_ns", lambda: next(cpu_ns))
+    monkeypatch.setattr(
+        harness.resource,
+        "getrusage",
+        lambda _: SimpleNamespace(**dict(zip(("ru_nvcsw", "ru_nivcsw"), next(usages), strict=True))),
+    )
+    monkeypatch.setattr(harness.OtherWork, "_used_ns", lambda _: 0)
+    monkeypatch.setattr(harness, "has_relatives", lambda: False)
 
 
-def test_a_wait_that_does_not_fit_into_its_batch_lies_beside_it(monkeypatch):
-    readings = iter([0, 3, 3, 8, 8, 8])
-    monkeypatch.setattr(harness.ProcessorWait, "read", lambda _: next(readings))
-    assert harness.time_batches(lambda: 5, 3, 10**12).wait_ns == [3, 0, 0]
+@pytest.mark.parametrize(
+    ("slept", "interrupted", "wait_ns"),
+    [(0, 1, [300]), (0, 0, []), (1, 1, [])],
+    ids=["interrupted", "neither", "slept, too"],
+)
+def test_a_batch_that_was_interrupted_and_has_not_slept_lost_what_it_did_not_compute(
+    monkeypatch, slept, interrupted, wait_ns
+):
+    counted(monkeypatch, (1000, 0, 0), (1200, slept, interrupted))
+    batches = harness.time_batches(lambda: 500, 1, 10**12)
+    assert (batches.wait_ns, batches.own_wait_ns) == (wait_ns, 0)
+    assert batches.net_ns == ([200] if wait_ns else [500])
+    assert (batches.is_shared, batches.is_contended) == (bool(wait_ns), False)
 
 
-def test_a_wait_that_nobody_tells_is_none(monkeypatch):
-    monkeypatch.setattr(harness.ProcessorWait, "_open", staticmethod(lambda: None))
-    assert harness.ProcessorWait().read() == 0
-    assert harness.time_batches(lambda: 5, 2, 10**12).wait_ns == []
+def test_an_interruption_beside_a_batch_takes_nothing_of_it(monkeypatch):
+    counted(monkeypatch, (1000, 0, 0), (1501, 0, 1))
+    assert harness.time_batches(lambda: 500, 1, 10**12).net_ns == [500]
+
+
+def test_nothing_is_taken_out_where_something_works_on_while_the_thread_waits(monkeypatch):
+    counted(monkeypatch, (1000, 0, 0), (1200, 0, 1))
+    batches = harness.time_batches(lambda: 500, 1, 10**12, works_alone=False)
+    assert (batches.wait_ns, batches.own_wait_ns, batches.net_ns) == ([], 300, [500])
+    assert (batches.is_shared, batches.is_contended) == (False, True)
 
 
 def test_many_reports_are_thinned_evenly_and_keep_their_median():
