@@ -38,6 +38,9 @@ MOST_TICKS = 100
 """Messages that may wait for `ratchet tasks` before ticks are left out: each only says `look`, and one look sees
 everything. What carries an id is always sent."""
 
+LONGEST_END_S = 5.0
+"""How long the end of a process waits for a broker that hangs."""
+
 _TASK_OF_TOPIC = {"check.conclude": CONCLUDE, "check.render": RENDER, "series.examine": EXAMINE}
 _MESSAGE_VERSION = 1
 
@@ -117,9 +120,13 @@ class Beside:
         self._wanted.set()
 
     def close(self) -> None:
-        """Begin no more; what has begun is not waited for."""
-        self._closed = True
+        """Begin no more, and wait for what has begun, but not for long."""
+        with self._lock:
+            self._closed = True
+            thread = self._thread
         self._wanted.set()
+        if thread is not None:
+            thread.join(LONGEST_END_S)
 
     def _run(self) -> None:
         while not self._closed:

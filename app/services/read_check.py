@@ -30,6 +30,12 @@ from app.store.repositories.runs import ArmValue
 from app.store.tables import BenchmarkCase, Environment, Job, Run
 from app.store.tables import Verdict as VerdictRow
 
+TIMING_DOUBTS = ("few_batches", "processor_contended", "processor_shared", "warmup_not_converged")
+"""What an invocation may say of how well it timed a case, that whoever reads a verdict on its times should know."""
+
+TIMED = ("latency_p50", "latency_p90", "latency_p99", "samples_per_s", "tokens_per_s")
+"""The metrics that are made of the timed batches."""
+
 _LOOK = frozenset(field.name for field in fields(Look))
 
 
@@ -111,6 +117,7 @@ def _cases(session: Session, run: Run, job: Job, values: Any) -> tuple[CaseVerdi
     by_case: dict[int, list[ArmValue]] = defaultdict(list)
     for value in values:
         by_case[value.case_id].append(value)
+    usual = runs.usual_flags(session, run.id)
     pairs = {case_id: pairs_of(its_values) for case_id, its_values in by_case.items()}
     unpublished = job.state in TERMINAL and job.state != JobState.SUCCEEDED
     return tuple(
@@ -121,10 +128,16 @@ def _cases(session: Session, run: Run, job: Job, values: Any) -> tuple[CaseVerdi
             levels_of(
                 pairs.get(case.id, {}).get(row.metric, ()), cast("Kind", row.kind), row.n_pairs or None
             ),
+            doubts=_timing_doubts(row, usual.get(case.id, ())),
             unpublished=unpublished,
         )
         for row, case in runs.verdict_rows(session, run.id)
     )
+
+
+def _timing_doubts(row: VerdictRow, usual: tuple[str, ...]) -> tuple[str, ...]:
+    """Return which of a case's usual flags concern this metric: those about timing, if it is made of times."""
+    return tuple(flag for flag in TIMING_DOUBTS if flag in usual and row.metric in TIMED)
 
 
 def _case(
@@ -133,6 +146,7 @@ def _case(
     estimates: tuple[Estimate, ...],
     levels: Levels,
     *,
+    doubts: tuple[str, ...],
     unpublished: bool,
 ) -> CaseVerdict:
     known = Verdict(row.verdict) if row.verdict else None
@@ -160,7 +174,7 @@ def _case(
         could_hide=None if row.could_hide is None else math.expm1(row.could_hide),
         sigma_pair=row.sigma_pair,
         grade=row.grade,
-        flags=tuple(row.flags),
+        flags=(*row.flags, *doubts),
         attribution=tuple(row.attribution),
         exploratory=row.exploratory,
         kind=cast("Literal['sampled', 'exact']", row.kind),

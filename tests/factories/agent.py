@@ -117,12 +117,14 @@ class FakeAgent:
         }
         return protocol.Invocation.model_validate(known | fields)
 
-    def block(self, case: protocol.CaseId, latency: Latency) -> protocol.OpenCases:
-        """Post one block of two pairs and return what the service left open."""
+    def block(
+        self, case: protocol.CaseId, latency: Latency, flags: tuple[str, ...] = ()
+    ) -> protocol.OpenCases:
+        """Post one block of two pairs, timed with these flags, and return what the service left open."""
         answer: protocol.OpenCases | None = None
         for _ in range(2):
             for position, arm in enumerate(("base", "head")):
-                measured = measurement(case, latency(arm, self.pairs))
+                measured = measurement(case, latency(arm, self.pairs), flags)
                 message = self.invocation(arm, self.pairs, position, [measured])  # type: ignore[arg-type]
                 answer = _open(self.post(self._lease("invocations"), message))
             self.pairs += 1
@@ -139,7 +141,9 @@ class FakeAgent:
         return f"leases/{self.lease.lease_id}/{path}"
 
 
-def measurement(case: protocol.CaseId, latency: float | None) -> protocol.CaseMeasurement:
+def measurement(
+    case: protocol.CaseId, latency: float | None, flags: tuple[str, ...] = ()
+) -> protocol.CaseMeasurement:
     """What an invocation says of a case whose latency is given; None is a case that raised."""
     if latency is None:
         return protocol.CaseMeasurement(
@@ -152,7 +156,12 @@ def measurement(case: protocol.CaseId, latency: float | None) -> protocol.CaseMe
     value = protocol.Value(metric="latency_p50", value=latency, unit="s", better="lower")
     batches = protocol.Batches(host_ns=[round(latency * 1e9)] * 3)
     return protocol.CaseMeasurement(
-        benchmark=case.benchmark, params=case.params, status="ok", batches=batches, values=[value]
+        benchmark=case.benchmark,
+        params=case.params,
+        status="ok",
+        batches=batches,
+        values=[value],
+        flags=list(flags),
     )
 
 

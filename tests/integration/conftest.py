@@ -59,10 +59,17 @@ def settings(database_url: str, tmp_path: Path) -> ServiceSettings:
     )
 
 
+class HeldService(Service):
+    """A service that leaves in the outbox what it writes there, for tests to look at."""
+
+    def relay_soon(self) -> None:
+        """Relay nothing."""
+
+
 @pytest.fixture
 def service(settings: ServiceSettings) -> Iterator[Service]:
     """A service on an empty database; whatever a test commits is wiped afterwards."""
-    its_service = Service(settings)
+    its_service = HeldService(settings)
     yield its_service
     names = ", ".join(f'"{table.name}"' for table in Table.metadata.sorted_tables)
     with its_service.database.engine.begin() as connection:

@@ -202,6 +202,27 @@ def units_of(session: Session, run_id: int) -> dict[tuple[int, str], str]:
     return {(case_id, metric): unit for case_id, metric, unit in rows}
 
 
+def usual_flags(session: Session, run_id: int) -> dict[int, tuple[str, ...]]:
+    """Return by case the flags that at least half of its successful timings have, in the order of their names."""
+    found: dict[int, tuple[str, ...]] = {}
+    for case_id, flag in session.execute(_USUAL_FLAGS, {"run_id": run_id}):
+        found[case_id] = (*found.get(case_id, ()), flag)
+    return found
+
+
+_USUAL_FLAGS = text(
+    """
+    with timed as (
+        select timing.case_id, timing.flags, count(*) over (partition by timing.case_id) as n
+        from timing join invocation on invocation.id = timing.invocation_id
+        where invocation.run_id = :run_id and timing.status = 'ok'
+    )
+    select case_id, flag from timed, unnest(flags) as flag
+    group by case_id, flag, n having 2 * count(*) >= n order by case_id, flag
+    """
+)
+
+
 def states_of(session: Session, run_id: int) -> Sequence[tuple[int, str | None, bool]]:
     """Return (case, verdict, gating) of each row of the run's plan, in order: all that progress needs."""
     rows = session.execute(

@@ -68,6 +68,20 @@ def test_no_regression_tells_the_bound_that_settled_it(agent: FakeAgent, ask: As
     assert case["change"] < case["bound_pass"] < found["tolerance"]
 
 
+@pytest.mark.parametrize(("flagged", "told"), [(1, []), (2, ["few_batches", "processor_shared"])])
+def test_doubts_that_half_of_the_timings_have_are_told_beside_the_verdict(
+    agent: FakeAgent, ask: Ask, document: Any, flagged: int, told: list[str]
+) -> None:
+    check_id = ask()["check"]
+    agent.claim()
+    agent.prepare([LISTING], [LISTING])
+    for block in range(4):
+        doubts = ("tail_unavailable", "processor_shared", "few_batches") if block < flagged else ()
+        agent.block(CASE, lambda arm, pair: 1e-3 * (2 if arm == "head" else 1), doubts)
+    (case,) = document(check_id)["suites"][0]["cases"]
+    assert case["flags"] == told
+
+
 def test_looks_of_another_release_are_read_as_far_as_they_are_known(
     service: Service, agent: FakeAgent, ask: Ask, document: Any
 ) -> None:
