@@ -78,7 +78,9 @@ def issue_token(session: Session, name: str, scopes: list[Scope], *, project_id:
 def principal_of_token(session: Session, text: str) -> Principal:
     """Return who presents this token. Raises AccessError, the same for unknown, expired, revoked and malformed."""
     parts = text.split("_")
-    row = access.live_token(session, parts[1]) if len(parts) == 3 and parts[0] == PREFIX else None
+    is_ours = len(parts) == 3 and parts[0] == PREFIX
+    found = access.live_token(session, parts[1], noted_for=_NOTE_USE_EVERY) if is_ours else None
+    row, is_noted = found or (None, False)
     presented = _sha256(parts[-1])
     stored = row.secret_sha256 if row else _sha256("")
     if not hmac.compare_digest(presented, stored) or row is None:
@@ -87,7 +89,8 @@ def principal_of_token(session: Session, text: str) -> Principal:
             "(RATCHET_TOKEN; `ratchet up` keeps the administrator's in DATA_DIR/admin-token)",
             code="unauthenticated",
         )
-    access.note_use(session, row, at_most_every=_NOTE_USE_EVERY)
+    if not is_noted:
+        access.note_use(session, row)
     return _principal(row)
 
 

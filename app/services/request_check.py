@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
+import uuid
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,9 +101,7 @@ def _selected(wanted: CheckRequest) -> list[SuiteSettings]:
 def _request(
     session: Session, project: Project, principal: Principal, wanted: CheckRequest
 ) -> tuple[Request, bool]:
-    key = (
-        wanted.key or f"{wanted.trigger}/{clock.now(session).isoformat()}/{wanted.base.sha}/{wanted.head.sha}"
-    )
+    key = wanted.key or f"{wanted.trigger}/{uuid.uuid4()}/{wanted.base.sha}/{wanted.head.sha}"
     full = f"{project.id}/{key}"
     rest = {"project_id": project.id, "trigger": wanted.trigger, "asked_by": principal.name}
     return get_or_create(session, Request, {"key": full}, **rest)
@@ -223,7 +222,7 @@ def _job(
         budget_s=60.0 * wanted.settings.gate.device_minutes,
         max_pairs=MAX_PAIRS,
         band=wanted.band,
-        deadline_at=clock.now(session, plus_s=service.queue_deadline_s),
+        deadline_at=clock.later(service.queue_deadline_s),
     )
     session.add(RequestJob(request_id=context.request.id, job_id=job.id))
     session.flush()

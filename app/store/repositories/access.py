@@ -12,30 +12,25 @@ from sqlalchemy.orm import Session
 from app.store.tables import AuditLog, BrowserSession, Project, Token
 
 
-def live_token(session: Session, public_id: str) -> Token | None:
-    """Return the token of this public id unless it has expired or was revoked."""
-    return session.scalars(
-        select(Token).where(
+def live_token(session: Session, public_id: str, *, noted_for: timedelta) -> tuple[Token, bool] | None:
+    """Return the token of this public id unless it has expired or was revoked.
+
+    With it comes whether its last use was noted less than `noted_for` ago.
+    """
+    is_noted = func.coalesce(Token.last_used_at > func.clock_timestamp() - noted_for, False)
+    row = session.execute(
+        select(Token, is_noted).where(
             Token.public_id == public_id,
             Token.revoked_at.is_(None),
             or_(Token.expires_at.is_(None), Token.expires_at > func.clock_timestamp()),
         )
     ).one_or_none()
+    return None if row is None else (row[0], row[1])
 
 
-def note_use(session: Session, token: Token, *, at_most_every: timedelta) -> None:
-    """Record that the token was used, at most once in the time given."""
-    session.execute(
-        update(Token)
-        .where(
-            Token.id == token.id,
-            or_(
-                Token.last_used_at.is_(None),
-                Token.last_used_at < func.clock_timestamp() - at_most_every,
-            ),
-        )
-        .values(last_used_at=func.clock_timestamp())
-    )
+def note_use(session: Session, token: Token) -> None:
+    """Record that the token is used now."""
+    session.execute(update(Token).where(Token.id == token.id).values(last_used_at=func.clock_timestamp()))
 
 
 def add_token(session: Session, token: Token) -> Token:

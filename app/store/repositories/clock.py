@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 
 def now(session: Session, *, plus_s: float = 0.0) -> datetime:
     """Return the database's time, not the transaction's, shifted by `plus_s` seconds."""
-    value = session.scalar(select(func.clock_timestamp() + timedelta(seconds=plus_s)))
+    value = session.scalar(select(later(plus_s)))
     assert isinstance(value, datetime)
     return value
+
+
+def later(seconds: float) -> ColumnElement[datetime]:
+    """Return the database's time at the statement that this is part of, and so many seconds."""
+    return func.clock_timestamp() + timedelta(seconds=seconds)

@@ -12,14 +12,14 @@ from sqlalchemy import ARRAY, TableValuedAlias, Text, cast, func, literal, selec
 from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.orm import Session
 
-from app.store.repositories.upsert import get_or_create
+from app.store.repositories.upsert import find_or_create, get_or_create
 from app.store.tables import BenchmarkCase, Commit, Environment, Project
 from workers.protocol import Params, params_key
 
 
 def project(session: Session, name: str) -> Project:
     """Return the project `name`, made if it is new."""
-    return get_or_create(session, Project, {"name": name})[0]
+    return find_or_create(session, Project, {"name": name})
 
 
 def find_project(session: Session, name: str) -> Project | None:
@@ -130,9 +130,9 @@ def environment(
     text = json.dumps([machine_hash, machine.get("machine", machine), software], sort_keys=True, default=str)
     digest = hashlib.sha256(text.encode()).hexdigest()
     key = {"digest": digest}
-    return get_or_create(
+    return find_or_create(
         session, Environment, key, machine_hash=machine_hash, machine=machine, software=software
-    )[0]
+    )
 
 
 def commits_like(session: Session, project_id: int, prefix: str) -> Sequence[Commit]:

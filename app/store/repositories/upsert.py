@@ -1,4 +1,4 @@
-"""Insert-or-find, by the unique constraint and never by look-then-insert."""
+"""Insert-or-find: whoever comes second finds, by the unique constraint, what the first has made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Row = TypeVar("Row", bound=Table)
 
 
 def get_or_create(session: Session, table: type[Row], key: dict[str, Any], **rest: Any) -> tuple[Row, bool]:
-    """Return the row of `table` that has `key`, and whether this call made it.
+    """Return the row of `table` that has `key`, and whether this call made it; for rows that are mostly new.
 
     Args:
         session: the session; the row is flushed, not committed.
@@ -29,3 +29,12 @@ def get_or_create(session: Session, table: type[Row], key: dict[str, Any], **res
     if made is not None:
         return made, True
     return session.scalars(select(table).filter_by(**key)).one(), False
+
+
+def find_or_create(session: Session, table: type[Row], key: dict[str, Any], **rest: Any) -> Row:
+    """Return the row of `table` that has `key`, made if it is new; for rows that are mostly there.
+
+    Takes what `get_or_create` takes.
+    """
+    found = session.scalars(select(table).filter_by(**key)).one_or_none()
+    return found if found is not None else get_or_create(session, table, key, **rest)[0]
