@@ -29,11 +29,12 @@ import math
 import os
 import random
 import resource
+import signal
 import sys
 import time
 import traceback
 from array import array
-from itertools import repeat
+from itertools import repeat, zip_longest
 from operator import sub
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -63,6 +64,7 @@ SETTLED_SHARE = 0.005
 CHECKED_BATCHES = 3
 MAX_LATE_SHARE = 0.05
 MAX_OTHER_SHARE = 0.01
+MAX_OTHER_NS = 20_000  # two clocks are read, one after the other
 MAX_WAIT_SHARE = 0.01
 RUSAGE_THREAD = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)
 SPIKE_SDS = 10
@@ -658,15 +660,21 @@ class OtherWork:
     """What of the measured program runs beside the thread that is timed: it may be what that thread waits for."""
 
     def __init__(self) -> None:
-        self._before_ns = self._used_ns()
+        self._begun_ns, self._own_ns = self._used_ns(), time.thread_time_ns()
 
-    def is_none(self, elapsed_ns: int) -> bool:
-        """Tell whether for `elapsed_ns`, since this was made, all of the program's work was this thread's.
+    def is_none(self) -> bool:
+        """Tell whether all of the program's work since this was made was this thread's.
 
-        Other threads and children may have used a hundredth of the time; none may be left. False where Linux does not
-        tell.
+        Other threads and children may have used a hundredth of its processor time; none of the children may be left, or
+        have ended without account. False where Linux does not tell.
         """
-        return self._used_ns() - self._before_ns <= MAX_OTHER_SHARE * elapsed_ns and not has_relatives()
+        others_ns, own_ns = self._used_ns() - self._begun_ns, time.thread_time_ns() - self._own_ns
+        if (
+            others_ns > max(MAX_OTHER_NS, MAX_OTHER_SHARE * own_ns)
+            or signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN
+        ):
+            return False
+        return not has_relatives()
 
     @staticmethod
     def _used_ns() -> int:
@@ -774,37 +782,29 @@ class Batches(NamedTuple):
 
     host_ns: List[int]
     wait_ns: List[int]
-    """How long each batch waited while the processor ran other programs; empty if never or if nobody knows."""
-    own_wait_ns: int = 0
-    """How long they waited, all together, in ways that may be the measured program's own doing."""
+    """What each batch lost to interruptions; empty if nothing."""
+    is_alone: bool
+    """Whether all that was lost went to other programs."""
 
     @property
-    def net_ns(self) -> List[int]:
-        """The batches' times without what other programs took of them."""
+    def net_ns(self) -> Optional[List[int]]:
+        """The batches' times without what other programs took of them; None where that cannot be told."""
+        if not self.is_alone:
+            return None
         return list(map(sub, self.host_ns, self.wait_ns)) if self.wait_ns else self.host_ns
 
     @property
-    def is_shared(self) -> bool:
-        """Whether other programs took over a hundredth of the time."""
+    def is_interrupted(self) -> bool:
+        """Whether over a hundredth of the time was lost."""
         return sum(self.wait_ns) > MAX_WAIT_SHARE * sum(self.host_ns)
 
-    @property
-    def is_contended(self) -> bool:
-        """Whether over a hundredth of the time went by in waiting that was not taken out."""
-        return self.own_wait_ns > MAX_WAIT_SHARE * sum(self.host_ns)
 
-
-def time_batches(batch: Batch, n_batches: int, limit_ns: int, *, works_alone: bool = True) -> Batches:
-    """Time `n_batches` batches, fewer if `limit_ns` is over before, but at least one.
-
-    What a batch waited is put down to other programs where the rest of the measured program did nothing meanwhile.
-    `works_alone` is False where an accelerator may go on with its work.
-    """
+def time_batches(batch: Batch, n_batches: int, limit_ns: int) -> Batches:
+    """Time `n_batches` batches, fewer if `limit_ns` is over before, but at least one."""
     clock, preemption, other_work = time.perf_counter_ns, Preemption(), OtherWork()
     times, lost = array("q", bytes(8 * n_batches)), array("q", bytes(8 * n_batches))
     done = 0
-    begun = clock()
-    deadline = begun + limit_ns
+    deadline = clock() + limit_ns
     while done < n_batches:
         preemption.begin()
         times[done] = batch()
@@ -812,10 +812,7 @@ def time_batches(batch: Batch, n_batches: int, limit_ns: int, *, works_alone: bo
         done += 1
         if clock() >= deadline:
             break
-    host_ns, wait_ns, waited_ns = list(times[:done]), list(lost[:done]), sum(lost)
-    if waited_ns and works_alone and other_work.is_none(clock() - begun):
-        return Batches(host_ns, wait_ns)
-    return Batches(host_ns, [], waited_ns)
+    return Batches(list(times[:done]), list(lost[:done]) if any(lost) else [], other_work.is_none())
 
 
 # --- memory -------------------------------------------------------------------------------------------------
@@ -946,14 +943,15 @@ def blank_record(spec: Record) -> Record:
         **outcome,
         **timing,
         "first_call_s": None,
-        "batches": _batches(Batches([], [])),
+        "batches": _batches(Batches([], [], is_alone=False)),
         "values": [],
     }
 
 
 def _batches(timed: Batches) -> Record:
-    spike = spikes(timed.net_ns) if timed.host_ns else []
-    return {"host_ns": timed.host_ns, "wait_ns": timed.wait_ns, "device_ns": [], "spike": spike, "thinned": 1}
+    wait_ns = timed.wait_ns if timed.is_alone else []
+    spike = spikes(timed.net_ns or timed.host_ns) if timed.host_ns else []
+    return {"host_ns": timed.host_ns, "wait_ns": wait_ns, "device_ns": [], "spike": spike, "thinned": 1}
 
 
 def _call(members: Any, name: str, ctx: Context) -> Any:
@@ -1017,12 +1015,14 @@ def _first_call(run: Run, ctx: Context) -> Workload:
 
 def _time_checked(workload: Workload, k: int, n_batches: int, limit_ns: int) -> Batches:
     batch, cuda = workload.batch(k), find_cuda()
-    if cuda is None:
-        return time_batches(batch, n_batches, limit_ns, works_alone=workload.ctx.device == CPU)
-    check = SynchronisationCheck(batch, cuda)
-    timed = time_batches(check, n_batches, limit_ns, works_alone=False)
-    check.verify()
-    return timed
+    if cuda is not None:
+        check = SynchronisationCheck(batch, cuda)
+        timed = time_batches(check, n_batches, limit_ns)
+        check.verify()
+    else:
+        timed = time_batches(batch, n_batches, limit_ns)
+    # An accelerator goes on with its work while the thread waits.
+    return timed if cuda is None and workload.ctx.device == CPU else timed._replace(is_alone=False)
 
 
 # --- estimates ----------------------------------------------------------------------------------------------
@@ -1035,21 +1035,34 @@ def _value(metric: str, value: float, unit: str, better: str, kind: str = "sampl
 def estimates(timing: Timing, peak: Optional[int], units: Any) -> List[Record]:
     """Return the values that follow from the times, the peak memory [B] and the units of one call.
 
-    Tail quantiles are left out where they would rest on fewer than ten batches, or on means of several calls.
+    What is made of times has also a value `net`, without what other programs took of them, or None.
 
     Raises:
         InvalidValueError: `units` is not what a benchmark's `units` may return.
     """
-    net_ns = timing.batches.net_ns
-    k, n = timing.warm_up.k, len(net_ns)
-    values = [_value("latency_p50", median(net_ns) / k / 1e9, "s", "lower")]
-    for percent in (90, 99):
-        if k == 1 and n * (100 - percent) >= 10 * 100:
-            latency = quantile(net_ns, percent / 100) / 1e9
-            values.append(_value(f"latency_p{percent}", latency, "s", "lower"))
+    k, net_ns = timing.warm_up.k, timing.batches.net_ns
+    values = _of_times(timing.batches.host_ns, k, units)
+    nets = _of_times(net_ns, k, units) if net_ns is not None else []
+    for value, net in zip_longest(values, nets):
+        value["net"] = net and net["value"]
     if peak is not None:
         values.append(_value("peak_memory", peak, "B", "lower", "exact"))
-    return values + _rates(units, k * n / (sum(net_ns) / 1e9))
+    return values
+
+
+def _of_times(batch_ns: List[int], k: int, units: Any) -> List[Record]:
+    """Return the values made of batches of `k` calls [ns].
+
+    Tail quantiles are left out where they would rest on fewer than ten batches, or on means of several calls.
+    """
+    n = len(batch_ns)
+    values = [_value("latency_p50", median(batch_ns) / k / 1e9, "s", "lower")]
+    for percent in (90, 99):
+        if k == 1 and n * (100 - percent) >= 10 * 100:
+            values.append(
+                _value(f"latency_p{percent}", quantile(batch_ns, percent / 100) / 1e9, "s", "lower")
+            )
+    return values + _rates(units, k * n / (sum(batch_ns) / 1e9))
 
 
 def _rates(units: Any, calls_per_s: float) -> List[Record]:
@@ -1074,8 +1087,8 @@ def _flags(timing: Timing, values: Sequence[Record]) -> List[str]:
         "tail_unavailable": not {"latency_p90", "latency_p99"} <= metrics,
         "peak_memory_unavailable": "peak_memory" not in metrics,
         "few_batches": len(timing.batches.host_ns) < FEW_BATCHES,
-        "processor_shared": timing.batches.is_shared,
-        "processor_contended": timing.batches.is_contended,
+        "processor_shared": timing.batches.is_interrupted and timing.batches.is_alone,
+        "processor_contended": timing.batches.is_interrupted and not timing.batches.is_alone,
     }
     return [flag for flag, is_raised in raised.items() if is_raised]
 
@@ -1100,7 +1113,12 @@ def simulate_times(members: Any, ctx: Context, spec: Record, simulate: Record) -
         for index, device in enumerate(simulate["devices"])
     ]
     host_ns = [max(1, round(max(times[batch] for times in drawn))) for batch in range(n_batches)]
-    return Timing("simulated", round(nominal_ns * max(factors)), WarmUp(k, 1, 0, True), Batches(host_ns, []))
+    return Timing(
+        "simulated",
+        round(nominal_ns * max(factors)),
+        WarmUp(k, 1, 0, True),
+        Batches(host_ns, [], is_alone=False),
+    )
 
 
 def _slowdown(simulate: Record, device: Record) -> float:

@@ -236,6 +236,8 @@ class Value(Message):
 
     metric: Name
     value: float
+    net: float | None = None
+    """The value without the time that other programs had the processor; None where that cannot be told."""
     unit: str
     better: Better
     kind: MetricKind = "sampled"

@@ -116,7 +116,7 @@ FLAGS = {
     "warmup_not_converged": "timings still moved when the warm-up limit was reached",
     "processor_shared": "other programs had the processor for part of the time, which was taken out",
     "processor_contended": (
-        "it waited for the processor while threads or processes of its own ran, so nothing was taken out"
+        "it waited for the processor, perhaps because of its own threads or processes, so nothing was taken out"
     ),
     "few_batches": "fewer than ten batches fitted into the time",
     "peak_memory_unavailable": "the operating system does not tell the peak of one case",

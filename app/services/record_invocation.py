@@ -145,8 +145,14 @@ def _estimates(
     """Return a row for each metric of the plan; a value in another unit than planned is as good as missing."""
     if measured.status != "ok":
         return []
-    values = {v.metric: v.value for v in measured.values if units.get((case.id, v.metric)) == v.unit}
+    values = {v.metric: v for v in measured.values if units.get((case.id, v.metric)) == v.unit}
     return [
-        {"invocation_id": invocation_id, "case_id": case.id, "metric": metric, "value": value}
+        {
+            "invocation_id": invocation_id,
+            "case_id": case.id,
+            "metric": metric,
+            "value": value.value,
+            "net": value.net,
+        }
         for metric, value in values.items()
     ]

@@ -1,4 +1,4 @@
-"""Processor waits: what of each timed batch the processor spent on other programs.
+"""Processor waits: what of each timed batch the processor spent on other programs, and the values without it.
 
 Revision: 0004
 Follows: 0003
@@ -21,7 +21,9 @@ def upgrade() -> None:
         "timing",
         sa.Column("wait_ns", postgresql.ARRAY(sa.BigInteger()), server_default="{}", nullable=False),
     )
+    op.add_column("estimate", sa.Column("net", sa.Double(), nullable=True))
 
 
 def downgrade() -> None:
+    op.drop_column("estimate", "net")
     op.drop_column("timing", "wait_ns")

@@ -118,13 +118,20 @@ class FakeAgent:
         return protocol.Invocation.model_validate(known | fields)
 
     def block(
-        self, case: protocol.CaseId, latency: Latency, flags: tuple[str, ...] = ()
+        self,
+        case: protocol.CaseId,
+        latency: Latency,
+        flags: tuple[str, ...] = (),
+        net: Latency = lambda arm, pair: None,
     ) -> protocol.OpenCases:
-        """Post one block of two pairs, timed with these flags, and return what the service left open."""
+        """Post one block of two pairs, timed with these flags, and return what the service left open.
+
+        `net` is the latency without what other programs took, where that is known.
+        """
         answer: protocol.OpenCases | None = None
         for _ in range(2):
             for position, arm in enumerate(("base", "head")):
-                measured = measurement(case, latency(arm, self.pairs), flags)
+                measured = measurement(case, latency(arm, self.pairs), flags, net(arm, self.pairs))
                 message = self.invocation(arm, self.pairs, position, [measured])  # type: ignore[arg-type]
                 answer = _open(self.post(self._lease("invocations"), message))
             self.pairs += 1
@@ -142,7 +149,7 @@ class FakeAgent:
 
 
 def measurement(
-    case: protocol.CaseId, latency: float | None, flags: tuple[str, ...] = ()
+    case: protocol.CaseId, latency: float | None, flags: tuple[str, ...] = (), net: float | None = None
 ) -> protocol.CaseMeasurement:
     """What an invocation says of a case whose latency is given; None is a case that raised."""
     if latency is None:
@@ -153,7 +160,7 @@ def measurement(
             reason="raised",
             log_tail="ValueError: no",
         )
-    value = protocol.Value(metric="latency_p50", value=latency, unit="s", better="lower")
+    value = protocol.Value(metric="latency_p50", value=latency, net=net, unit="s", better="lower")
     batches = protocol.Batches(host_ns=[round(latency * 1e9)] * 3)
     return protocol.CaseMeasurement(
         benchmark=case.benchmark,

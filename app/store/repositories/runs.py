@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, func, select, text
+from sqlalchemy import Select, case, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
@@ -234,7 +234,13 @@ def states_of(session: Session, run_id: int) -> Sequence[tuple[int, str | None, 
 
 
 def arm_values(session: Session, run_id: int, case_ids: Iterable[int] | None = None) -> Sequence[ArmValue]:
-    """Return every (invocation, case, metric) of the run in time order; a failed case has one row without metric."""
+    """Return every (invocation, case, metric) of the run in time order; a failed case has one row without metric.
+
+    Where both arms of a pair know their value without the time of other programs, that is the value of both, so that
+    like is compared with like.
+    """
+    pair = (Timing.case_id, Estimate.metric, Invocation.pair_index)
+    both_net = func.bool_and(Estimate.net.is_not(None)).over(partition_by=pair)
     query = (
         select(
             Timing.case_id,
@@ -244,7 +250,7 @@ def arm_values(session: Session, run_id: int, case_ids: Iterable[int] | None = N
             Invocation.arm,
             Timing.status,
             Timing.reason,
-            Estimate.value,
+            case((both_net, Estimate.net), else_=Estimate.value).label("value"),
             Estimate.metric,
             Invocation.void,
             Invocation.void_reason,

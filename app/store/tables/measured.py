@@ -101,6 +101,8 @@ class Estimate(Table):
     case_id: Mapped[int] = mapped_column(ForeignKey("benchmark_case.id"), primary_key=True)
     metric: Mapped[str] = mapped_column(primary_key=True)
     value: Mapped[float]
+    net: Mapped[float | None]
+    """The value without the time that other programs had the processor; null where that cannot be told."""
 
 
 class Series(Table):

@@ -68,6 +68,29 @@ def test_no_regression_tells_the_bound_that_settled_it(agent: FakeAgent, ask: As
     assert case["change"] < case["bound_pass"] < found["tolerance"]
 
 
+@pytest.mark.parametrize(
+    ("knows_net", "verdict", "base_s"),
+    [(("base", "head"), "no_regression", 1e-3), (("base",), "regressed", 2e-3), ((), "regressed", 2e-3)],
+    ids=["both arms", "one arm", "no arm"],
+)
+def test_pairs_are_of_times_without_other_programs_only_where_both_arms_know_them(
+    agent: FakeAgent, ask: Ask, document: Any, knows_net: tuple[str, ...], verdict: str, base_s: float
+) -> None:
+    """Head had to share the processor more: by the clock it looks half slower, by itself it is not."""
+    check_id = ask()["check"]
+    agent.claim()
+    agent.prepare([LISTING], [LISTING])
+    for _ in range(4):
+        agent.block(
+            CASE,
+            lambda arm, pair: 2e-3 if arm == "base" else 3e-3,
+            net=lambda arm, pair: 1e-3 if arm in knows_net else None,
+        )
+    (case,) = document(check_id)["suites"][0]["cases"]
+    assert case["verdict"] == verdict
+    assert case["base_geomean"] == pytest.approx(base_s)
+
+
 @pytest.mark.parametrize(("flagged", "told"), [(1, []), (2, ["few_batches", "processor_shared"])])
 def test_doubts_that_half_of_the_timings_have_are_told_beside_the_verdict(
     agent: FakeAgent, ask: Ask, document: Any, flagged: int, told: list[str]

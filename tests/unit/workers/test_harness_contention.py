@@ -6,6 +6,7 @@ Each call works for a fixed amount of processor time, so that what it should tak
 from __future__ import annotations
 
 import os
+import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -83,8 +84,8 @@ def measured(tmp_path: Path, text: str, cpu: int) -> Record:
     return run_harness(tmp_path, {"bench_x.py": text}, [wanted], cpu=cpu).only_case
 
 
-def latency_s(record: Record) -> float:
-    return next(value["value"] for value in record["values"] if value["metric"] == "latency_p50")
+def latency(record: Record) -> Record:
+    return next(value for value in record["values"] if value["metric"] == "latency_p50")
 
 
 def waited_share(record: Record) -> float:
@@ -96,11 +97,10 @@ def test_what_a_neighbour_took_is_told_and_taken_out(tmp_path: Path, cpu: int) -
     record = measured(tmp_path, WORK, cpu)
     assert "processor_shared" in record["flags"]
     assert waited_share(record) > 0.2
-    assert latency_s(record) == pytest.approx(WORK_S, rel=0.25)
+    assert latency(record)["value"] > 1.25 * WORK_S
+    assert latency(record)["net"] == pytest.approx(WORK_S, rel=0.25)
     batches = CaseMeasurement.model_validate(record).batches
-    assert latency_s(record) == pytest.approx(
-        sorted(batches.net_ns)[len(batches.net_ns) // 2] / 1e9, rel=0.05
-    )
+    assert latency(record)["net"] == pytest.approx(statistics.median(batches.net_ns) / 1e9)
 
 
 @pytest.mark.parametrize(
@@ -110,4 +110,5 @@ def test_what_the_program_itself_took_stays_in(tmp_path: Path, cpu: int, text: s
     record = measured(tmp_path, text, cpu)
     assert "processor_contended" in record["flags"]
     assert record["batches"]["wait_ns"] == []
-    assert latency_s(record) > 1.25 * WORK_S
+    assert latency(record)["net"] is None
+    assert latency(record)["value"] > 1.25 * WORK_S

@@ -37,6 +37,7 @@ def test_latency_is_the_median_batch_over_the_batch_size(tmp_path):
         "unit": "s",
         "better": "lower",
         "kind": "sampled",
+        "net": None,
     }
 
 

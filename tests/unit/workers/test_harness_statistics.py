@@ -130,32 +130,30 @@ def test_timing_stops_with_the_batches_or_with_the_time_but_not_before_one():
     assert harness.time_batches(lambda: 5, 3, 0).host_ns == [5]
 
 
-def counted(monkeypatch, *readings):
+def counted(monkeypatch, *readings, is_alone=True):
     """Have the kernel count this before and after each batch: processor time [ns], times slept, times interrupted."""
     cpu_ns, usages = iter([r[0] for r in readings]), iter([r[1:] for r in readings])
+    monkeypatch.setattr(harness, "OtherWork", lambda: SimpleNamespace(is_none=lambda: is_alone))
     monkeypatch.setattr(harness.time, "thread_time_ns", lambda: next(cpu_ns))
     monkeypatch.setattr(
         harness.resource,
         "getrusage",
         lambda _: SimpleNamespace(**dict(zip(("ru_nvcsw", "ru_nivcsw"), next(usages), strict=True))),
     )
-    monkeypatch.setattr(harness.OtherWork, "_used_ns", lambda _: 0)
-    monkeypatch.setattr(harness, "has_relatives", lambda: False)
 
 
 @pytest.mark.parametrize(
-    ("slept", "interrupted", "wait_ns"),
-    [(0, 1, [300]), (0, 0, []), (1, 1, [])],
+    ("slept", "interrupted", "net_ns"),
+    [(0, 1, [200]), (0, 0, [500]), (1, 1, [500])],
     ids=["interrupted", "neither", "slept, too"],
 )
 def test_a_batch_that_was_interrupted_and_has_not_slept_lost_what_it_did_not_compute(
-    monkeypatch, slept, interrupted, wait_ns
+    monkeypatch, slept, interrupted, net_ns
 ):
     counted(monkeypatch, (1000, 0, 0), (1200, slept, interrupted))
     batches = harness.time_batches(lambda: 500, 1, 10**12)
-    assert (batches.wait_ns, batches.own_wait_ns) == (wait_ns, 0)
-    assert batches.net_ns == ([200] if wait_ns else [500])
-    assert (batches.is_shared, batches.is_contended) == (bool(wait_ns), False)
+    assert (batches.host_ns, batches.net_ns) == ([500], net_ns)
+    assert batches.is_interrupted is (net_ns == [200])
 
 
 def test_an_interruption_beside_a_batch_takes_nothing_of_it(monkeypatch):
@@ -163,11 +161,34 @@ def test_an_interruption_beside_a_batch_takes_nothing_of_it(monkeypatch):
     assert harness.time_batches(lambda: 500, 1, 10**12).net_ns == [500]
 
 
-def test_nothing_is_taken_out_where_something_works_on_while_the_thread_waits(monkeypatch):
-    counted(monkeypatch, (1000, 0, 0), (1200, 0, 1))
-    batches = harness.time_batches(lambda: 500, 1, 10**12, works_alone=False)
-    assert (batches.wait_ns, batches.own_wait_ns, batches.net_ns) == ([], 300, [500])
-    assert (batches.is_shared, batches.is_contended) == (False, True)
+def test_what_a_program_lost_that_does_other_work_cannot_be_told(monkeypatch):
+    counted(monkeypatch, (1000, 0, 0), (1200, 0, 1), is_alone=False)
+    batches = harness.time_batches(lambda: 500, 1, 10**12)
+    assert (batches.net_ns, batches.is_interrupted) == (None, True)
+
+
+def test_children_that_end_without_account_are_other_work(monkeypatch):
+    monkeypatch.setattr(harness, "has_relatives", lambda: False)
+    assert harness.OtherWork().is_none()
+    monkeypatch.setattr(harness.signal, "getsignal", lambda _: harness.signal.SIG_IGN)
+    assert not harness.OtherWork().is_none()
+
+
+def timing_of(host_ns, wait_ns, *, is_alone):
+    batches = harness.Batches(host_ns, wait_ns, is_alone)
+    return harness.Timing("host", 1, harness.WarmUp(1, 5, 0, True), batches)
+
+
+@pytest.mark.parametrize(
+    ("is_alone", "net"), [(True, {"latency_p50": 2e-6, "samples_per_s": 5e5}), (False, {})]
+)
+def test_values_of_times_come_with_and_without_the_time_of_other_programs(is_alone, net):
+    timing = timing_of([5000, 5000], [3000, 3000], is_alone=is_alone)
+    values = {v["metric"]: v for v in harness.estimates(timing, 10**6, {"samples": 1})}
+    assert values["latency_p50"]["value"] == pytest.approx(5e-6)
+    assert values["samples_per_s"]["value"] == pytest.approx(2e5)
+    assert {m: v["net"] for m, v in values.items() if v.get("net") is not None} == pytest.approx(net)
+    assert values["peak_memory"]["value"] == 10**6
 
 
 def test_many_reports_are_thinned_evenly_and_keep_their_median():
