@@ -75,7 +75,7 @@ def _report_missing(package: str | None, arguments: list[str] | None) -> int:
 
 def _report(error: Exception) -> int:
     """Say what went wrong and return the status: our own errors in one sentence, faults with their trace."""
-    from app.domain.errors import DataError, NotFoundError, RatchetError, UsageError
+    from app.domain.errors import AccessError, DataError, NotFoundError, RatchetError, UsageError
 
     if isinstance(error, OSError):
         print(f"ratchet: {error.strerror or error}: {error.filename or 'no file named'}", file=sys.stderr)
@@ -87,7 +87,7 @@ def _report(error: Exception) -> int:
         print("ratchet: this is a fault of Ratchet; please report it with the lines above", file=sys.stderr)
         return FAULT
     print(f"ratchet: {error}", file=sys.stderr)
-    if isinstance(error, UsageError):
+    if isinstance(error, UsageError | AccessError):
         return USAGE
     return DATA if isinstance(error, DataError | NotFoundError) else FAULT
 

@@ -36,7 +36,7 @@ import traceback
 from array import array
 from itertools import repeat, zip_longest
 from operator import sub
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 Record = Dict[str, Any]
 Params = Dict[str, Any]
@@ -286,10 +286,11 @@ class LoadedFile(NamedTuple):
     problems: List[Problem]
 
 
-def load_files(root: str, paths: Sequence[str]) -> List[LoadedFile]:
-    """Import the files, in order; what is wrong with one is kept as its problems."""
+def load_files(root: str, paths: Sequence[str]) -> Iterator[LoadedFile]:
+    """Import the files, one after another; what is wrong with one is kept as its problems."""
     firsts: Dict[str, str] = {}
-    return [_load_file(root, path, firsts.setdefault(short_name(path), path)) for path in paths]
+    for path in paths:
+        yield _load_file(root, path, firsts.setdefault(short_name(path), path))
 
 
 def short_name(path: str) -> str:
@@ -1186,7 +1187,7 @@ def list_cases(request: Record, session: Session, out: ResultFile) -> None:
 def measure_cases(request: Record, session: Session, out: ResultFile) -> None:
     """Import the files of the cases asked for, then measure the cases in the order given."""
     wanted = {_file_part(spec["benchmark"]) for spec in request["cases"]}
-    loaded = load_files(session.root, [path for path in request["files"] if short_name(path) in wanted])
+    loaded = list(load_files(session.root, [path for path in request["files"] if short_name(path) in wanted]))
     if session.simulate is not None:
         strike(session.simulate)
     for spec in request["cases"]:

@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from app.config import DEFAULT_HOST, default_data_dir
+from app.domain.errors import UsageError
 from app.integrations.service_client import ServiceClient
 from app.local.data_dir import DataDir, read_secret
 from app.local.stack import (
@@ -31,14 +33,25 @@ def service_for_call(say: Say) -> Iterator[ServiceClient]:
     running = connection_of(data)
     if url:
         # An address on this machine says little: behind it may be containers, which have files of their own.
-        reads_paths = running is not None and running[0] == url.rstrip("/")
-        yield ServiceClient(url, token or read_secret(data.admin_token), reads_paths=reads_paths)
+        is_ours = running is not None and running[0] == url.rstrip("/")
+        # The administrator's token of our own folder is nothing that another service should see.
+        yield ServiceClient(
+            _checked(url), token or (running[1] if running and is_ours else None), reads_paths=is_ours
+        )
         return
     if running is not None:
         yield ServiceClient(running[0], token or running[1], reads_paths=True)
         return
     with _started(data, say) as client:
         yield client
+
+
+def _checked(url: str) -> str:
+    """Return the address of a service. Raises UsageError where it is none."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"RATCHET_URL={url!r} is no address of a service: right is http://host:8440")
+    return url
 
 
 @contextmanager

@@ -24,7 +24,9 @@ from app.local.stack import LocalStack, StackOptions
 @click.option(
     "--data-dir", type=click.Path(path_type=Path), default=None, help="Where the demo's state lives."
 )
-@click.option("--port", default=0, help="Port of the pages (default: a free one).")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="Port of the pages (default: a free one)."
+)
 @click.option("--exit", "leave", is_flag=True, help="Stop when the verdicts are out.")
 def demo(data_dir: Path | None, port: int, leave: bool) -> int:
     """Check three pull requests of a small repository: one slower, one faster, one neutral."""

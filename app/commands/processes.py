@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.database import answering
 from app.domain.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,13 +19,19 @@ LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 @click.command()
 @click.option("--host", default=None, help="Address to listen on (RATCHET_HOST, default 127.0.0.1).")
-@click.option("--port", type=int, default=None, help="Port to listen on (RATCHET_PORT, default 8440).")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=None,
+    help="Port to listen on (RATCHET_PORT, default 8440).",
+)
 def api(host: str | None, port: int | None) -> None:
     """Serve the JSON API and the pages."""
     import uvicorn
 
     from app.main import create_app
     from app.store.migrate import require_current
+    from app.store.session import answering
 
     service = _service()
     settings = service.settings
@@ -73,6 +78,7 @@ def beat() -> None:
 def migrate() -> None:
     """Bring the database of RATCHET_DATABASE_URL to this release's schema."""
     from app.store.migrate import migrate as migrate_database
+    from app.store.session import answering
 
     with answering():
         migrate_database(_service().database.engine)
@@ -88,6 +94,7 @@ def setup(token_dir: Path) -> None:
     from app.local.data_dir import write_secret
     from app.services.access import Scope, issue_token
     from app.store.migrate import migrate as migrate_database
+    from app.store.session import answering
 
     service = _service()
     with answering():

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.database import answering
 from app.config import default_data_dir
 from app.domain.errors import UsageError
 
@@ -88,7 +87,7 @@ def revoke(ids: tuple[str, ...]) -> None:
 def _session() -> Iterator[Session]:
     """Yield a session on the service's database. Raises UnavailableError where that does not answer."""
     from app.store.migrate import require_current
-    from app.store.session import Database
+    from app.store.session import Database, answering
 
     database = Database(_database_url(), pool_size=1)
     try:

@@ -28,7 +28,11 @@ ALREADY_RUNNING = 3
 )
 @click.option("--host", default=DEFAULT_HOST, show_default=True, help="Address to listen on.")
 @click.option(
-    "--port", default=DEFAULT_PORT, show_default=True, help="Port to listen on; 0 takes a free one."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=DEFAULT_PORT,
+    show_default=True,
+    help="Port to listen on; 0 takes a free one.",
 )
 @click.option(
     "--worker",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ _ERRORS: dict[int, type[RatchetError]] = {
     409: ConflictError,
     422: DataError,
 }
+NO_SUCH_ROUTE = "Not Found"
+"""What a service says of an address that is none of its own, instead of what there is not."""
 _TIMEOUT = httpx.Timeout(30, connect=5)
 _POLL_S = 20
 _PATIENCE_S = 60.0
@@ -105,5 +108,8 @@ def _error(response: httpx.Response) -> RatchetError:
         message, code = str(document["message"]), str(document["code"])
     except (ValueError, KeyError, TypeError):
         message, code = response.text[:500] or response.reason_phrase, "http_error"
+    if response.status_code == HTTPStatus.NOT_FOUND and (code == "http_error" or message == NO_SUCH_ROUTE):
+        request = response.request
+        return UsageError(f"{request.url} is no address of a Ratchet service: does RATCHET_URL name one?")
     kind = _ERRORS.get(response.status_code, UnavailableError)
     return kind(message, code=code)

@@ -27,7 +27,7 @@ from app.local.watch import Watch
 from app.services.access import Scope, issue_token
 from app.store.migrate import migrate
 from app.store.repositories import access, fleet
-from app.store.session import Database
+from app.store.session import Database, answering
 
 READY_WITHIN_S = 60.0
 _LOOK_EVERY_S = 0.05
@@ -80,8 +80,9 @@ class LocalStack:
         self._say("bringing the schema up to date")
         database = Database(database_url, pool_size=2)
         try:
-            migrate(database.engine)
-            self._ensure_tokens(database)
+            with answering():
+                migrate(database.engine)
+                self._ensure_tokens(database)
             service = self._service_env(database_url, redis_url, port)
             self._start_doors(service, redis_url)
             self._wait_until_ready(database)

@@ -174,7 +174,7 @@ SUITE = Section(
             "timeout",
             t.DURATION,
             "The longest time that one invocation may take, at most 24 h.",
-            absent="10 × the base's median, at least 300 s or what is left of the device time",
+            absent="10 × the base's median, at least 300 s, as far as the device time goes",
             field="timeout_s",
         ),
         Key(

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sqlalchemy import URL, Engine, create_engine, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.orm import Session, sessionmaker
 
-from app.domain.errors import UsageError
+from app.domain.errors import UnavailableError, UsageError
 
 STATEMENT_TIMEOUT_MS = 30_000
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000
@@ -17,6 +17,12 @@ IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000
 DRIVER = "postgresql+psycopg"
 POSTGRESQL = (DRIVER, "postgresql", "postgres")
 """Schemes of an address that is taken; the driver is always the same."""
+
+
+LOCKED = ("55P03", "40P01")
+"""SQLSTATE of a lock that was not to be had."""
+AWAY = ("08", "57P", "28", "3D", "53300")
+"""Beginnings of the SQLSTATE of a server that takes no connection."""
 
 
 def make_engine(url: str, *, pool_size: int = 10) -> Engine:
@@ -56,6 +62,25 @@ def database_url(url: str) -> URL:
             "postgresql://user:password@host:5432/database"
         )
     return parsed.set(drivername=DRIVER)
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """Raise UnavailableError, with the server's word, where the database is away or gives up within this block."""
+    try:
+        yield
+    except OperationalError as error:
+        reason = str(error.orig).strip().partition("\n")[0]
+        state = getattr(error.orig, "sqlstate", None)
+        if state in LOCKED:
+            what = (
+                f"the database's tables are in use: {reason}. Stop `ratchet api` and `tasks`, then try again"
+            )
+        elif state is None or state.startswith(AWAY):
+            what = f"the database does not answer: {reason}. Is it up, and does RATCHET_DATABASE_URL name it?"
+        else:
+            what = f"the database could not go on: {reason}"
+        raise UnavailableError(what) from error
 
 
 class Database:

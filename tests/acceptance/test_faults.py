@@ -181,8 +181,18 @@ def test_wrong_token_is_refused_in_words(running: Running, toy: ToyRepository) -
     command = [*RATCHET, "check", "--repo", str(toy.path), "--base", "main", "--head", "main"]
     env = running.env() | {"RATCHET_TOKEN": "ratchet_nobody_00"}
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 70
+    assert done.returncode == 64
     assert "token is not valid" in done.stderr
+
+
+def test_address_of_something_else_is_refused_in_words(running: Running, toy: ToyRepository) -> None:
+    toy.commit("only", library(10))
+    command = [*RATCHET, "check", "--repo", str(toy.path), "--base", "main", "--head", "main"]
+    env = running.env() | {"RATCHET_URL": f"{running.url}/elsewhere"}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 64
+    assert f"{running.url}/elsewhere/api/v1/" in done.stderr
+    assert "does RATCHET_URL name one?" in done.stderr
 
 
 def test_check_starts_a_service_for_the_call_where_none_runs(folder: Path, toy: ToyRepository) -> None:

@@ -57,12 +57,23 @@ class BenchmarkSuite:
         self._devices = list(devices)
 
     def list_cases(self, start: Start) -> Listing:
-        """Return the cases of all files; a file that ends the process fails alone."""
-        listing, ended = self._list_files(start, self._files)
-        if ended.ok or len(self._files) == 1:
-            return listing if ended.ok else _dead(self._files[0], ended)
-        parts = [(file, *self._list_files(start, [file])) for file in self._files]
-        return Listing.joined([part if end.ok else _dead(file, end) for file, part, end in parts])
+        """Return the cases of all files; a file that ends the process fails alone, within one time limit for all."""
+        parts: list[Listing] = []
+        left = list(self._files)
+        deadline = time.monotonic() + start.timeout_s
+        while left:
+            time_left_s = max(1.0, deadline - time.monotonic())
+            process = self._run(replace(start, timeout_s=time_left_s), "list", left, [])
+            parts.append(_listing(process))
+            if process.has_ended:
+                break
+            left = [file for file in left if not parts[-1].is_about(file)]
+            if left:
+                parts.append(_dead(left.pop(0), process.ended))
+            if process.ended.timed_out:
+                parts += [_not_reached(file) for file in left]
+                break
+        return Listing.joined(parts)
 
     def invoke(self, start: Start, cases: Sequence[CaseRequest]) -> Taken:
         """Measure these cases, in order."""
@@ -90,12 +101,6 @@ class BenchmarkSuite:
                 done |= {key_of(case): unmeasured(case, "timeout", reason) for case in left}
                 break
         return _taken(processes, [done[key_of(case)] for case in cases])
-
-    def _list_files(self, start: Start, files: Sequence[str]) -> tuple[Listing, Ended]:
-        process = self._run(start, "list", files, [])
-        cases = [case for line in process.of_type("case") if (case := _listed(line)) is not None]
-        failures = [_failure(line) for line in process.of_type("failure")]
-        return Listing(cases, failures), process.ended
 
     def _run(self, start: Start, mode: str, files: Sequence[str], cases: Sequence[CaseRequest]) -> _Process:
         result, request = start.home / "result.jsonl", start.home / "request.json"
@@ -179,6 +184,11 @@ def _taken(processes: list[_Process], cases: list[CaseMeasurement]) -> Taken:
     )
 
 
+def _listing(process: _Process) -> Listing:
+    cases = [case for line in process.of_type("case") if (case := _listed(line)) is not None]
+    return Listing(cases, [_failure(line) for line in process.of_type("failure")])
+
+
 def _listed(line: Line) -> ListedCase | None:
     try:
         return ListedCase(str(line["file"]), CaseListing.model_validate(line))
@@ -197,4 +207,10 @@ def _failure(line: Line) -> ListedFailure:
 
 def _dead(file: str, ended: Ended) -> Listing:
     """Return the listing of a file whose import ended the process."""
-    return Listing([], [ListedFailure(file, None, ended.reason, ended.output.tail())])
+    reason = ended.reason or "exited: the process ended with status 0 while the file was imported"
+    return Listing([], [ListedFailure(file, None, reason, ended.output.tail())])
+
+
+def _not_reached(file: str) -> Listing:
+    reason = "not_reached: the time for listing was spent on the files before it"
+    return Listing([], [ListedFailure(file, None, reason)])

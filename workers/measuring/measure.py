@@ -10,6 +10,7 @@ is measured, but for heartbeats.
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -190,8 +191,10 @@ class _Run:
         return Mirror(self._git, folder, str(bundle), name=f"bundles of {self._job.project}")
 
     def _list_cases(self, arm: PreparedArm, files: list[str]) -> Listing:
-        suite = BenchmarkSuite(self._runner, files, self._devices.addresses)
-        return suite.list_cases(self._start(arm, PRIMING_PAIR, hash_seed=0, padding=0))
+        suite, begun = BenchmarkSuite(self._runner, files, self._devices.addresses), time.monotonic()
+        listing = suite.list_cases(self._start(arm, PRIMING_PAIR, hash_seed=0, padding=0))
+        self._tenure.device_s += time.monotonic() - begun
+        return listing
 
     def _prime(self, arm: PreparedArm, arms: Sequence[PreparedArm]) -> list[CaseListing]:
         """Run an arm once, unmeasured, so that its caches are full and its metrics known; return its cases."""

@@ -37,7 +37,7 @@ LONGEST_PRIMING_S = 1200.0
 SHORTEST_TIMEOUT_S = 300.0
 SHORTEST_LAST_TIMEOUT_S = 60.0
 """Of an invocation while less than `SHORTEST_TIMEOUT_S` of device time is left."""
-MEDIANS_ALLOWED = 10
+MEDIANS_ALLOWED, LAST_MEDIANS_ALLOWED = 10, 3
 
 MAX_ENV_PAD = 4095
 PAIRS_PER_BLOCK = 2
@@ -55,8 +55,9 @@ def t_case_s(budget_s: float, n_open: int) -> float:
 def default_timeout_s(known_s: Sequence[float], left_s: float) -> float:
     """Return how long an invocation may take [s] where the suite does not say.
 
-    Ten times what is usual, else five minutes, or, once they are not left, what is. The first invocations, of which
-    nothing is known, have all of the device time, and five minutes at least: they may compile.
+    Ten times what is usual, at least five minutes; but no longer than the device time that is left, except for three
+    times what is usual, at least a minute. The first invocations, of which nothing is known, have all of the device
+    time, five minutes at least and twenty at most: they may compile.
 
     Args:
         known_s: how long earlier invocations took [s].
@@ -64,8 +65,9 @@ def default_timeout_s(known_s: Sequence[float], left_s: float) -> float:
     """
     if not known_s:
         return min(LONGEST_PRIMING_S, max(SHORTEST_TIMEOUT_S, left_s))
-    floor_s = min(SHORTEST_TIMEOUT_S, max(SHORTEST_LAST_TIMEOUT_S, left_s))
-    return max(floor_s, MEDIANS_ALLOWED * median(known_s))
+    usual_s = median(known_s)
+    wanted_s = max(SHORTEST_TIMEOUT_S, MEDIANS_ALLOWED * usual_s)
+    return max(SHORTEST_LAST_TIMEOUT_S, LAST_MEDIANS_ALLOWED * usual_s, min(left_s, wanted_s))
 
 
 # --- order and seeds ----------------------------------------------------------------------------------------

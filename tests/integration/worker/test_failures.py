@@ -1,5 +1,6 @@
 """Each thing that a commit can do wrong ends as a status with a reason, and never ends the agent."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,24 @@ def test_a_file_that_ends_the_process_when_imported_fails_alone(repository, tmp_
     found = failures(service.arm("head"))
     assert found.pop("exits").startswith("exit_code: it ended with exit status 7")
     assert found == {"add": None}
+
+
+@pytest.mark.parametrize(
+    ("ends", "reason"),
+    [("import os\nos._exit(0)\n", "exited: "), ("import time\ntime.sleep(600)\n", "timeout: ")],
+    ids=["with status 0", "never"],
+)
+def test_what_comes_after_a_file_that_cannot_be_listed(repository, tmp_path, ends, reason):
+    """After one that ends the process the others are listed; one that hangs takes the time of those behind it."""
+    tree = {"benchmarks/bench_b_bad.py": ends, "benchmarks/bench_a.py": ADD, "benchmarks/bench_c.py": ADD}
+    begun = time.monotonic()
+    service = run(repository, tmp_path, None, repository.commit(tree), timeout_s=3.0)
+    found = failures(service.arm("head"))
+    assert found.pop("b_bad").startswith(reason)
+    if reason == "timeout: ":
+        assert found.pop("c").startswith("not_reached: ")
+        assert 3 <= service.prepared.device_s <= time.monotonic() - begun
+    assert set(found.values()) == {None}
 
 
 def test_a_commit_without_benchmarks_says_what_was_looked_for(repository, tmp_path):

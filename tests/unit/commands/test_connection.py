@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.commands import connection
+from app.domain.errors import UsageError
 
 OURS = "http://127.0.0.1:8440"
 
@@ -35,3 +36,19 @@ def test_only_the_service_on_our_own_data_folder_reads_our_paths(url, reads_path
         monkeypatch.setenv("RATCHET_URL", url)
     with connection.service_for_call(lambda text: None) as client:
         assert client.reads_paths is reads_paths
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("url", "sent"), [(OURS, "Bearer secret"), ("https://ratchet.example", None)])
+def test_the_token_of_our_own_data_folder_is_shown_to_no_other_service(url, sent, monkeypatch):
+    monkeypatch.setenv("RATCHET_URL", url)
+    with connection.service_for_call(lambda text: None) as client:
+        assert client._http.headers.get("Authorization") == sent
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("url", ["foo", "ftp://host", "http://", "127.0.0.1:8440"])
+def test_an_address_of_no_service_is_wrong_usage(url, monkeypatch):
+    monkeypatch.setenv("RATCHET_URL", url)
+    with pytest.raises(UsageError, match=r"RATCHET_URL=.* right is http://host:8440"):
+        connection.service_for_call(lambda text: None).__enter__()

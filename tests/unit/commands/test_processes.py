@@ -20,16 +20,28 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.Monke
     return monkeypatch
 
 
-@pytest.mark.parametrize("command", [["api"], ["migrate"], ["setup", "--token-dir", "tokens"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "command",
+    [["api"], ["migrate"], ["setup", "--token-dir", "tokens"], ["up", "--worker", "none", "--port", "0"]],
+    ids=" ".join,
+)
 def test_a_database_that_is_away_is_said_in_a_sentence(
     command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(command) == FAULT
-    said = capsys.readouterr().err.strip()
+    said = capsys.readouterr().err.strip().rpartition("\n")[2]
     assert said.startswith("ratchet: the database does not answer: ")
     assert "port 1" in said
     assert said.endswith("Is it up, and does RATCHET_DATABASE_URL name it?")
-    assert "\n" not in said
+
+
+@pytest.mark.parametrize("command", ["api", "up", "demo"])
+@pytest.mark.parametrize("port", ["-1", "65536", "many"])
+def test_a_port_that_there_is_not_is_wrong_usage(
+    capsys: pytest.CaptureFixture[str], command: str, port: str
+) -> None:
+    assert run([command, "--port", port]) == USAGE
+    assert "--port" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["api", "tasks", "migrate"])

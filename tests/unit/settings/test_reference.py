@@ -47,7 +47,7 @@ def test_every_field_of_a_sections_values_is_set_by_a_key(section):
         (PROJECT, "name", "required"),
         (PROJECT, "branch", '`"main"`'),
         (SUITE, "devices", '`["*"]`'),
-        (SUITE, "timeout", "10 × the base's median, at least 300 s or what is left of the device time"),
+        (SUITE, "timeout", "10 × the base's median, at least 300 s, as far as the device time goes"),
         (PRICES, "date", "required"),
     ],
 )
