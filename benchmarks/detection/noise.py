@@ -252,6 +252,29 @@ def three_states(rng: Rng, x: Array, sd: float) -> Array:
     return np.array([0.0, rng.uniform(2, 5), rng.uniform(5, 9)])[states] * sd
 
 
+def slow_episodes(rng: Rng, x: Array, sd: float) -> Array:
+    """Return a hot machine's episodes at a lower clock: 5 to 60 points slower by 2 to 30 %, then as before.
+
+    Between two of them lie 5 points and an exponential time of 30 to 150 on average. In a third of the series they
+    come ever more often, in a third in bursts. The clock falls to the same state each time, or to another one.
+    """
+    n, extra = len(x), np.zeros(len(x))
+    mean_gap, manner = rng.uniform(30, 150), rng.choice(("steady", "rising", "bursts"))
+    same, depth = rng.random() < 0.5, _depth(rng)
+    end = 0
+    while True:
+        gap = {"steady": 1.0, "rising": 2 - 1.7 * min(1, end / n), "bursts": rng.choice((0.2, 1.8))}[manner]
+        start = end + 5 + int(rng.exponential(mean_gap * gap))
+        if start >= n:
+            return extra
+        end = start + int(rng.integers(5, 61))
+        extra[start:end] = depth if same else _depth(rng)
+
+
+def _depth(rng: Rng) -> float:
+    return math.log1p(float(np.exp(rng.uniform(math.log(0.02), math.log(0.3)))))
+
+
 def chain(rng: Rng, n: int, transition: Array) -> Array:
     """Return a Markov chain of states 0, 1, …, shape (n,); `transition[i, j]` is the probability of j after i."""
     cumulative, draws = transition.cumsum(axis=1), rng.random(n)
@@ -313,6 +336,7 @@ TUNING: dict[str, Entry] = {
     "spikes": Entry(on(normal, spikes)),
     "two_states": Entry(on(normal, two_states)),
     "sticky_states": Entry(on(normal, sticky_states)),
+    "slow_episodes": Entry(on(normal, slow_episodes)),
     "ar1": Entry(_GAUSSIAN_AR),
     "sine_drift": Entry(on(normal, sine_drift)),
     "walking_drift": Entry(on(normal, walking_drift)),

@@ -61,6 +61,8 @@ def examine_tail(tail: Array, begin: int = 0, *, minimum_effect: float = 0.0) ->
     """Return what the end of a series shows; rows count from the beginning of the whole series.
 
     A change is confirmed only when enough points are at its new level, and none is told of a spike that has reverted.
+    A level that comes back is told as such even if it has gone away and come back before: whether the code or the
+    machine did it is measured.
 
     Args:
         tail: finite values of the rows from `begin` on, shape (n − begin,), in the order of their commits.
@@ -69,7 +71,8 @@ def examine_tail(tail: Array, begin: int = 0, *, minimum_effect: float = 0.0) ->
     """
     if len(tail) < FEWEST:
         return Examination()
-    found = examine(tail, np.arange(begin, begin + len(tail)), minimum_effect=minimum_effect)
+    rows = np.arange(begin, begin + len(tail))
+    found = examine(tail, rows, minimum_effect=minimum_effect, with_excursions=False)
     first = MARGIN if begin else 0
     spikes = _recent_spikes(tail, found, minimum_effect)
     points = [

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from app.analysis.arrays import Array, median
 from app.analysis.detection.boundaries import SHORTEST
+from app.analysis.detection.excursions import Excursion, above_base
 from app.analysis.detection.p_values import Z_95, chosen_p_value
 from app.analysis.detection.results import ChangePoint, Episode, Examination
 from app.analysis.detection.search import Found
@@ -46,7 +48,11 @@ class Report:
             point = self._change_point(start, shape, end)
             if self._is_large_enough(point):
                 points.append(point)
-        episodes = [*(self._spike(*span) for span in self.found.spikes), *changes_of_noise(self.found)]
+        episodes = [
+            *(self._spike(*span) for span in self.found.spikes),
+            *map(self._excursion, self.found.excursions),
+            *changes_of_noise(self.found),
+        ]
         episodes.sort(key=lambda episode: episode.start)
         return Examination(
             tuple(points), tuple(episodes), segments.noise.sd * self.signal.unit, self.signal.is_log
@@ -79,7 +85,18 @@ class Report:
         return abs(point.change) >= self.minimum_effect
 
     def _level(self, start: int, end: int) -> float:
-        return median(self.values[start:end])
+        return median(self._on_base[start:end])
+
+    @cached_property
+    def _on_base(self) -> Array:
+        """Return the values with excursions put on the base level, shape (n,)."""
+        if not self.found.excursions:
+            return self.values
+        off = above_base(len(self.values), self.found.excursions)
+        result: Array = (
+            self.values * np.exp(-off) if self.signal.is_log else self.values - off * self.signal.unit
+        )
+        return result
 
     def _interval(
         self, start: int, shape: Shape, end: int, change: float | None
@@ -98,6 +115,9 @@ class Report:
         )
         level = median(around) if len(around) else 0.0
         return Episode(start, end, "spike", _share(level, self._level(start, end)) if level > 0 else None)
+
+    def _excursion(self, one: Excursion) -> Episode:
+        return Episode(one.start, one.end, "spike", math.expm1(one.height) if self.signal.is_log else None)
 
 
 def _share(before: float, after: float) -> float | None:

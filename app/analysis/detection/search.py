@@ -21,6 +21,7 @@ from app.analysis.detection.boundaries import (
     strongest,
     without_spikes,
 )
+from app.analysis.detection.excursions import Excursion
 from app.analysis.detection.explanation import cost_of
 from app.analysis.detection.noise import local_weights, profile_of, white_noise
 from app.analysis.detection.outliers import Bounded, without_outliers
@@ -43,13 +44,14 @@ class Found:
     """The changes of one series, with the values and the yardstick that they were found by.
 
     `boundaries` are first points of new regimes, `spikes` half-open stretches that reverted; `noise_varies` says that
-    the noise itself changes along the series.
+    the noise itself changes along the series. `excursions` are put on the base level in the segments.
     """
 
     segments: Segments
     boundaries: list[int]
     spikes: list[tuple[int, int]]
     noise_varies: bool
+    excursions: tuple[Excursion, ...] = ()
 
 
 def search(y: Array, raw: Array, floor: float, least: float, distance: float | None) -> Found:

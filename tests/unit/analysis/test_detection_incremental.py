@@ -119,3 +119,10 @@ def test_constant_series_and_series_with_zeros_are_examined():
     assert examine_tail(np.ones(50)).change_points == ()
     values = np.concatenate((np.zeros(20), np.full(20, 3.0)))
     assert examine_tail(values + np.random.default_rng(1).normal(0, 0.01, 40)).change_points != ()
+
+
+def test_a_level_that_comes_back_is_told_each_time():
+    changes = {at: by for start in (40, 90, 140) for at, by in ((start, 0.1), (start + 20, 1 / 1.1 - 1))}
+    values = series(180, changes)
+    assert examine(values).change_points == ()
+    assert [point.index for point in examine_tail(values).change_points] == sorted(changes)

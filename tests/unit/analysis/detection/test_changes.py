@@ -70,6 +70,60 @@ def test_slides_one_after_the_other_do_not_overlap():
         assert edges == sorted(edges)
 
 
+def with_excursions(n, starts, seed=0, length=30):
+    """Noise of 1 % with stretches that are slower by 8, 10, 12, … %."""
+    values = noisy(n, seed)
+    for i, start in enumerate(starts):
+        values[start : start + length] *= 1.08 + 0.02 * i
+    return values
+
+
+def test_a_level_that_goes_away_and_comes_back_again_and_again_has_not_changed():
+    found = examine(with_excursions(500, [60, 180, 300]))
+    assert found.change_points == ()
+    assert [(e.start, e.end, e.kind) for e in found.episodes] == [
+        (60, 90, "spike"),
+        (180, 210, "spike"),
+        (300, 330, "spike"),
+    ]
+    assert [e.size for e in found.episodes] == pytest.approx([0.08, 0.10, 0.12], abs=0.01)
+    assert found.noise == pytest.approx(0.01, rel=0.15)
+
+
+def test_so_it_is_downwards_and_of_values_that_are_not_positive():
+    values = with_excursions(500, [60, 180, 300])
+    assert indices(1 / values) == []
+    found = examine(values - 1)
+    assert found.change_points == ()
+    assert [e.size for e in found.episodes] == [None, None, None]
+
+
+def test_two_changes_that_were_taken_back_are_four_changes():
+    assert indices(with_excursions(500, [60, 300])) == [60, 90, 300, 330]
+
+
+def test_what_stays_away_or_comes_back_only_in_part_is_no_excursion():
+    assert len(indices(with_excursions(700, [60, 250, 450], length=70))) == 6
+    values = noisy(500)
+    for start in (60, 180, 300):
+        values[start:] *= 1.1
+        values[start + 30 :] /= 1.03
+    assert len(indices(values)) == 6
+
+
+def test_a_step_beside_excursions_and_within_one_is_found_with_its_size():
+    for at in (250, 320):
+        values = with_excursions(600, [60, 180, 300, 420, 500], seed=1)
+        values[at:] *= 1.04
+        (point,) = examine(values).change_points
+        assert point.index == pytest.approx(at, abs=1)
+        assert point.change == pytest.approx(0.04, abs=0.008)
+
+
+def test_excursions_can_be_taken_as_changes():
+    assert len(indices(with_excursions(500, [60, 180, 300]), with_excursions=False)) == 6
+
+
 def test_a_spike_that_reverts_is_an_episode_and_no_change():
     values = noisy(200)
     values[100:103] *= 1.3
