@@ -25,6 +25,15 @@ from app.analysis.detection.noise import NoiseProfile
 CERTAIN = 4.3
 """Standard errors from which on a boundary stays."""
 
+CERTAIN_AT_ENDS = 5.0
+"""The same of the first and last boundary, near an end of the series."""
+
+AT_ONCE = 10
+"""Points of the newest regime up to which `CERTAIN` is enough, so that a clear change is told soon."""
+
+NEAR_END = 60
+"""Points of the first and last regime beyond which `CERTAIN` is enough again."""
+
 PRIOR_FREEDOM = 20
 """Runs that the noise of the whole series counts for in a segment's own."""
 
@@ -123,7 +132,7 @@ def _as_normal(squared_t: Array, freedom: Array) -> Array:
 
 
 def strongest(segments: Segments, boundaries: Sequence[int], least: float = CERTAIN) -> list[int]:
-    """Return the boundaries that have `least` standard errors beside one another.
+    """Return the boundaries that have `least` standard errors beside one another, and more near the ends.
 
     In each turn those leave that are too weak and no stronger than their neighbours: far apart they do not touch one
     another, so that all of a turn may leave at once.
@@ -132,12 +141,25 @@ def strongest(segments: Segments, boundaries: Sequence[int], least: float = CERT
     while len(edges) > 2:
         worth = np.concatenate(([np.inf], segments.evidence(edges), [np.inf]))
         inner = worth[1:-1]
-        leaves = (inner < least) & (inner <= worth[:-2]) & (inner < worth[2:])
+        leaves = (inner < _bars(edges, least)) & (inner <= worth[:-2]) & (inner < worth[2:])
         if not leaves.any():
             break
         edges = edges[np.concatenate(([True], ~leaves, [True]))]
     result: list[int] = edges[1:-1].tolist()
     return result
+
+
+def _bars(edges: NDArray[np.intp], least: float) -> Array:
+    """Return from how many standard errors on each inner edge stays, shape (len(edges) − 2,).
+
+    A regime that an end cuts may be drift that is about to turn, and the newest one is looked at after every point.
+    """
+    bars = np.full(len(edges) - 2, least)
+    if edges[1] <= NEAR_END:
+        bars[0] = max(least, CERTAIN_AT_ENDS)
+    if AT_ONCE < edges[-1] - edges[-2] <= NEAR_END:
+        bars[-1] = max(least, CERTAIN_AT_ENDS)
+    return bars
 
 
 def replaced(segments: Segments, boundaries: Sequence[int]) -> list[int]:

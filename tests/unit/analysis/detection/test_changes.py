@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from app.analysis.detection import examine
+from app.analysis.detection.boundaries import AT_ONCE, CERTAIN, CERTAIN_AT_ENDS, NEAR_END, _bars
 
 
 def noisy(n, seed=0, cv=0.01):
@@ -270,3 +271,23 @@ def test_a_hundred_thousand_points_are_examined():
     values = noisy(100_000)
     values[60_000:] *= 1.02
     assert any(abs(at - 60_000) <= 2 for at in indices(values))
+
+
+# --- near the ends -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lengths", "bars"),
+    [
+        ((200, 100, 200), [CERTAIN, CERTAIN]),
+        ((NEAR_END, 100, 200), [CERTAIN_AT_ENDS, CERTAIN]),
+        ((200, 100, NEAR_END), [CERTAIN, CERTAIN_AT_ENDS]),
+        ((200, 100, AT_ONCE), [CERTAIN, CERTAIN]),
+    ],
+)
+def test_a_change_near_an_end_must_be_surer_but_for_the_newest(lengths, bars):
+    assert _bars(np.cumsum([0, *lengths]), CERTAIN).tolist() == bars
+
+
+def test_a_bar_that_is_higher_already_stays():
+    assert _bars(np.array([0, 30, 60]), 9.0).tolist() == [9.0]
