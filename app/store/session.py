@@ -10,6 +10,7 @@ from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.orm import Session, sessionmaker
 
 from app.domain.errors import UnavailableError, UsageError
+from app.store.liveness import replace_dead_connections
 
 STATEMENT_TIMEOUT_MS = 30_000
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000
@@ -37,13 +38,14 @@ def make_engine(url: str, *, pool_size: int = 10) -> Engine:
         f" -c idle_in_transaction_session_timeout={IDLE_IN_TRANSACTION_TIMEOUT_MS}"
         " -c timezone=UTC"
     )
-    return create_engine(
+    engine = create_engine(
         database_url(url),
         pool_size=pool_size,
         max_overflow=pool_size,
-        pool_pre_ping=True,
         connect_args={"options": options, "application_name": "ratchet", "connect_timeout": 5},
     )
+    replace_dead_connections(engine)
+    return engine
 
 
 def database_url(url: str) -> URL:
