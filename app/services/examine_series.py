@@ -19,8 +19,14 @@ from app.services.place_results import Placed, place_results
 from app.services.thresholds import thresholds_of
 from app.services.track_changes import SAME, track_changes
 from app.store.repositories import changes, clock, history
-from app.store.repositories.history import Examined
+from app.store.repositories.history import Examined, Points
 from app.store.tables import ChangePoint
+
+MOST = 10_000
+"""Results placed in one go; any others follow in the next."""
+
+_RECENT = TAIL + STRIDE + SAME
+"""Rows at the end of a history that an append has looked at."""
 
 _CONTEXT = 50
 """Points before one that was put between others, from which on the history is examined again."""
@@ -28,10 +34,11 @@ _CONTEXT = 50
 
 def examine_series(session: Session, settings: ServiceSettings, series_id: int) -> None:
     """Place the new results of the series, examine what they touch, and ask for what would settle a suspicion."""
-    series = history.lock(session, series_id)
-    if series is None:
+    due = history.lock_with_unplaced(session, series_id, MOST, recent=_RECENT)
+    if due is None:
         return
-    for placed in place_results(session, series, recent=TAIL + STRIDE + SAME):
+    series, results = due
+    for placed in place_results(session, series, results, recent=_RECENT):
         _examine(session, settings, series, placed)
 
 
@@ -41,7 +48,7 @@ def _examine(session: Session, settings: ServiceSettings, series: Examined, plac
         _renumber(session, series, branch)
         earliest = history.row_of_place(session, series.id, branch, placed.inserted_at)
     begin, stored = _begin(session, series, placed, earliest)
-    window = Window(begin, history.tail(session, series.id, branch, n - begin))
+    window = Window(begin, _points(session, series, placed, n - begin))
     _settle_measured(session, stored)
     thresholds = thresholds_of(session, series, window.points.run_ids[-1])
     found = find_changes(
@@ -55,6 +62,13 @@ def _examine(session: Session, settings: ServiceSettings, series: Examined, plac
     )
     for suspicion in suspicions:
         ask_to_confirm(session, settings, suspicion)
+
+
+def _points(session: Session, series: Examined, placed: Placed, n: int) -> Points:
+    """Return the last `n` points of the history."""
+    if n <= len(placed.newest.values):
+        return placed.newest.last(n)
+    return history.tail(session, series.id, placed.branch, n)
 
 
 def _begin(

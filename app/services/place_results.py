@@ -15,31 +15,32 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from app.store.repositories import history
-from app.store.repositories.history import Examined, Unplaced
-
-MOST = 10_000
-"""Results placed in one go; any others follow in the next."""
+from app.store.repositories.history import Examined, Points, Unplaced
 
 
 @dataclass(frozen=True)
 class Placed:
     """A history that got points: its length now, and the first place before its end that got one (None: none did).
 
-    `has_recent_changes` says whether any change point of its newest rows is stored, or any suspicion.
+    `newest` are its last points; `has_recent_changes` says whether any change point of them is stored, or any
+    suspicion.
     """
 
     branch: str
     length: int
+    newest: Points
     inserted_at: float | None
     has_recent_changes: bool
 
 
-def place_results(session: Session, series: Examined, *, recent: int) -> list[Placed]:
-    """Place the new results of the series; return what became of its histories, whose newest rows are `recent`."""
+def place_results(
+    session: Session, series: Examined, results: Sequence[Unplaced], *, recent: int
+) -> list[Placed]:
+    """Place new results of the series; return what became of its histories, whose newest rows are `recent`."""
     by_branch: dict[str, list[Unplaced]] = defaultdict(list)
-    for result in history.unplaced(session, series.id, MOST, recent=recent):
+    for result in results:
         by_branch[result.branch].append(result)
-    return [_Placing(session, series, branch, new).placed() for branch, new in by_branch.items()]
+    return [_Placing(session, series, branch, new).placed(recent) for branch, new in by_branch.items()]
 
 
 class _Placing:
@@ -52,8 +53,8 @@ class _Placing:
         self._length = new[0].length + len(new)
         self._unwritten: dict[int, float] = {}
 
-    def placed(self) -> Placed:
-        """Place all."""
+    def placed(self, recent: int) -> Placed:
+        """Place all, and read the last points."""
         inserted = []
         for result in self._new:
             place = self._places.get(result.commit_id)
@@ -62,9 +63,9 @@ class _Placing:
             self._unwritten[result.result_id] = place
             if place < self._end:
                 inserted.append(result.result_id)
-        self._write()
+        newest = history.keep_and_read(*self._kept(), limit=recent)
         first = history.first_place(self._session, inserted)
-        return Placed(self._branch, self._length, first, self._new[0].has_recent_changes)
+        return Placed(self._branch, self._length, newest, first, self._new[0].has_recent_changes)
 
     def _place(self, result: Unplaced) -> float:
         later = self._first_later(result)
@@ -100,8 +101,12 @@ class _Placing:
 
     def _write(self) -> None:
         if self._unwritten:
-            places, self._unwritten = self._unwritten, {}
-            history.keep(self._session, self._series.id, self._branch, places, self._length, self._end)
+            history.keep(*self._kept())
+
+    def _kept(self) -> tuple[Session, int, str, dict[int, float], int, float]:
+        """Return what `history.keep` is told, once."""
+        places, self._unwritten = self._unwritten, {}
+        return self._session, self._series.id, self._branch, places, self._length, self._end
 
 
 def _known_places(new: Sequence[Unplaced]) -> Iterator[tuple[int, float]]:

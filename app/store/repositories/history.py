@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, exists, func, select, text
 from sqlalchemy.orm import Session
 
+from app.store.pipeline import in_one_trip
 from app.store.tables import Commit, Result, Series
 
 UNPLACED = Result.branch.is_not(None), Result.place.is_(None)
@@ -64,6 +65,10 @@ class Points(NamedTuple):
     commit_ids: tuple[int, ...]
     run_ids: tuple[int, ...]
     values: tuple[float, ...]
+
+    def last(self, n: int) -> Points:
+        """Return the last `n` of them, 1 ≤ n ≤ their number."""
+        return Points(self.result_ids[-n:], self.commit_ids[-n:], self.run_ids[-n:], self.values[-n:])
 
 
 def due(session: Session, project_id: int, limit: int) -> Sequence[int]:
@@ -120,34 +125,37 @@ def lock(session: Session, series_id: int) -> Examined | None:
     The transaction's commit is not waited for on disk: what a crash of PostgreSQL undoes of an examination is due
     again, and whatever was stored on top of it, such as the lease of a job that it asked for, is undone with it.
     """
-    row = session.execute(_LOCK, {"id": series_id}).one_or_none()
-    return Examined(*row[:-1]) if row else None
+    (rows,) = in_one_trip(session, (_LOCK, {"id": series_id}))
+    return Examined(*rows[0][:-1]) if rows else None
 
 
-_LOCK = text(
+def lock_with_unplaced(
+    session: Session, series_id: int, limit: int, *, recent: int
+) -> tuple[Examined, list[Unplaced]] | None:
+    """Lock the series as `lock` does, and return with it up to `limit` results that have no place yet.
+
+    These come in the order of their arrival. The last `recent` rows of a history are its newest.
     """
+    locked, new = in_one_trip(
+        session,
+        (_LOCK, {"id": series_id}),
+        (_UNPLACED, {"series_id": series_id, "limit": limit, "recent": recent}),
+    )
+    return (Examined(*locked[0][:-1]), [Unplaced._make(row) for row in new]) if locked else None
+
+
+_LOCK = """
     select series.id, series.project_id, series.case_id, series.metric,
       (select job.policy from "check"
          join request_job on request_job.request_id = "check".request_id
          join job on job.id = request_job.job_id
        where "check".project_id = series.project_id order by "check".id desc limit 1) as policy,
       set_config('synchronous_commit', 'off', true)
-    from series where series.id = :id for no key update of series
+    from series where series.id = %(id)s for no key update of series
     """
-)
 
 
-def unplaced(session: Session, series_id: int, limit: int, *, recent: int) -> Sequence[Unplaced]:
-    """Return up to `limit` results of the series that have no place yet, in the order of their arrival.
-
-    The last `recent` rows of a history are its newest.
-    """
-    rows = session.execute(_UNPLACED, {"series_id": series_id, "limit": limit, "recent": recent})
-    return [Unplaced._make(row) for row in rows]
-
-
-_UNPLACED = text(
-    """
+_UNPLACED = """
     select new.id, new.branch, new.commit_id, its_commit.position,
       (select min(place) from result
        where series_id = new.series_id and commit_id = new.commit_id and branch = new.branch) as place,
@@ -156,7 +164,7 @@ _UNPLACED = text(
       exists (
         select from change_point
         where series_id = new.series_id and branch = new.branch
-          and (index >= history.length - :recent or state = 'suspected'))
+          and (index >= history.length - %(recent)s or state = 'suspected'))
     from result as new
       join commit as its_commit on its_commit.id = new.commit_id
       left join history on history.series_id = new.series_id and history.branch = new.branch
@@ -166,11 +174,10 @@ _UNPLACED = text(
            where series_id = new.series_id and commit_id = child.id and branch = new.branch)) as places
         from commit as child
         where child.project_id = its_commit.project_id and child.parent_sha = its_commit.sha) as family
-    where new.series_id = :series_id and new.branch is not null and new.place is null
+    where new.series_id = %(series_id)s and new.branch is not null and new.place is null
     order by new.id
-    limit :limit
+    limit %(limit)s
     """
-)
 
 
 def _in(series_id: int, branch: str) -> tuple[ColumnElement[bool], ...]:
@@ -209,29 +216,50 @@ def keep(
     session: Session, series_id: int, branch: str, places_of: dict[int, float], length: int, last_place: float
 ) -> None:
     """Give results their places, and store how long the history is now, and its last place."""
-    session.execute(
-        _KEEP,
-        {
-            "ids": list(places_of),
-            "places": list(places_of.values()),
-            "series_id": series_id,
-            "branch": branch,
-            "length": length,
-            "last_place": last_place,
-        },
+    in_one_trip(session, _keep(series_id, branch, places_of, length, last_place))
+
+
+def keep_and_read(
+    session: Session,
+    series_id: int,
+    branch: str,
+    places_of: dict[int, float],
+    length: int,
+    last_place: float,
+    *,
+    limit: int,
+) -> Points:
+    """Give results their places as `keep` does, and return the last `limit` points that the history then has."""
+    _, rows = in_one_trip(
+        session,
+        _keep(series_id, branch, places_of, length, last_place),
+        _tail(series_id, branch, limit),
     )
+    return _points(rows)
 
 
-_KEEP = text(
-    """
+def _keep(
+    series_id: int, branch: str, places_of: dict[int, float], length: int, last_place: float
+) -> tuple[str, dict[str, Any]]:
+    return _KEEP, {
+        "ids": list(places_of),
+        "places": list(places_of.values()),
+        "series_id": series_id,
+        "branch": branch,
+        "length": length,
+        "last_place": last_place,
+    }
+
+
+_KEEP = """
     with placed as (
       update result set place = given.place
-      from unnest(cast(:ids as bigint[]), cast(:places as float8[])) as given(id, place)
+      from unnest(cast(%(ids)s as bigint[]), cast(%(places)s as float8[])) as given(id, place)
       where result.id = given.id)
-    insert into history (series_id, branch, length, last_place) values (:series_id, :branch, :length, :last_place)
+    insert into history (series_id, branch, length, last_place)
+    values (%(series_id)s, %(branch)s, %(length)s, %(last_place)s)
     on conflict (series_id, branch) do update set length = excluded.length, last_place = excluded.last_place
     """
-)
 
 
 def spread(session: Session, series_id: int, branch: str, place: float) -> float:
@@ -253,8 +281,16 @@ def spread(session: Session, series_id: int, branch: str, place: float) -> float
 
 def tail(session: Session, series_id: int, branch: str, limit: int) -> Points:
     """Return the last `limit` points of the history."""
-    row = session.execute(_TAIL, {"series_id": series_id, "branch": branch, "limit": limit}).one()
-    results, commits, runs, values = (bytes(column or b"") for column in row)
+    (rows,) = in_one_trip(session, _tail(series_id, branch, limit))
+    return _points(rows)
+
+
+def _tail(series_id: int, branch: str, limit: int) -> tuple[str, dict[str, Any]]:
+    return _TAIL, {"series_id": series_id, "branch": branch, "limit": limit}
+
+
+def _points(rows: Sequence[tuple[bytes | None, ...]]) -> Points:
+    results, commits, runs, values = (column or b"" for column in rows[0])
     n = len(values) // 8
     whole, real = struct.Struct(f">{n}q"), struct.Struct(f">{n}d")
     return Points(whole.unpack(results), whole.unpack(commits), whole.unpack(runs), real.unpack(values))
@@ -262,8 +298,7 @@ def tail(session: Session, series_id: int, branch: str, limit: int) -> Points:
 
 # Columns come as the bytes that PostgreSQL's own binary protocol has: objects for every point would take longer to make
 # than all else that is read for an examination.
-_TAIL = text(
-    """
+_TAIL = """
     select
       string_agg(int8send(id), '' order by place, id),
       string_agg(int8send(commit_id), '' order by place, id),
@@ -271,11 +306,10 @@ _TAIL = text(
       string_agg(float8send(value), '' order by place, id)
     from (
       select id, commit_id, run_id, value, place from result
-      where series_id = :series_id and branch = :branch and place is not null
+      where series_id = %(series_id)s and branch = %(branch)s and place is not null
       order by place desc, id desc
-      limit :limit) as newest
+      limit %(limit)s) as newest
     """
-)
 
 
 def rows_of(session: Session, series_id: int, branch: str, result_ids: Collection[int]) -> dict[int, int]:

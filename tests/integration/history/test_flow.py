@@ -77,10 +77,10 @@ def test_series_that_cannot_be_examined_keeps_no_other_from_it(
     assert post_results(poster.client, poster.token, posted_document(*results)).status_code == 201
     place = examining.place_results
 
-    def broken(session: Session, row: Any, **recent: int) -> Any:
+    def broken(session: Session, row: Any, results: Any, **recent: int) -> Any:
         if row.id == 2:
             raise RuntimeError("out of order")
-        return place(session, row, **recent)
+        return place(session, row, results, **recent)
 
     monkeypatch.setattr(examining, "place_results", broken)
     examine_project(poster.service, 1)
