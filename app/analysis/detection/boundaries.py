@@ -13,7 +13,7 @@ assessing differential expression, SAGMB 3 (2004), for variances that borrow fro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -89,7 +89,8 @@ class Segments:
         return self._means(np.array(self.edges(boundaries)))
 
     def _means(self, edges: NDArray[np.intp]) -> Array:
-        result: Array = np.diff(self.sums[edges]) / np.diff(self.noise.weight_sums[edges])
+        sums, weights = self.sums[edges], self.noise.weight_sums[edges]
+        result: Array = (sums[1:] - sums[:-1]) / (weights[1:] - weights[:-1])
         return result
 
     def evidence(self, edges: NDArray[np.intp]) -> Array:
@@ -98,30 +99,34 @@ class Segments:
         left, right = at - start, end - at
         longest = np.maximum(left, right)
         lengths = np.minimum(self._lengths(int(longest.max()))[None, :], longest)
-        before, after = at - np.minimum(lengths, left), at + np.minimum(lengths, right)
+        lengths_before, lengths_after = np.minimum(lengths, left), np.minimum(lengths, right)
+        before, after = at - lengths_before, at + lengths_after
         weights, sums = self.noise.weight_sums, self.sums
         wl, wr = weights[at] - weights[before], weights[after] - weights[at]
         difference = (sums[after] - sums[at]) / wr - (sums[at] - sums[before]) / wl
-        inflation = self.noise.inflation
-        spread = inflation[at - before] / wl * self._own_variance(start, at)
-        spread = spread + inflation[after - at] / wr * self._own_variance(at, end)
+        inflation, own = self.noise.inflation, self._own_variances(edges)[:, None]
+        spread = inflation[lengths_before] / wl * own[:-1]
+        spread += inflation[lengths_after] / wr * own[1:]
         largest = (difference * difference / spread).max(axis=1)
         worth = _as_normal(largest, PRIOR_FREEDOM + np.minimum((left + right)[:, 0], MOST_FREEDOM))
         if self.least:
-            worth[np.abs(np.diff(self._means(edges))) < self.least] = 0.0
+            means = self._means(edges)
+            worth[np.abs(means[1:] - means[:-1]) < self.least] = 0.0
         return worth
 
     def _lengths(self, longest: int) -> NDArray[np.intp]:
         lengths = self.noise.lengths
-        return np.append(lengths[: int(np.searchsorted(lengths, longest))], longest)
+        return np.concatenate((lengths[: int(lengths.searchsorted(longest))], (longest,)))
 
-    def _own_variance(self, start: NDArray[np.intp], end: NDArray[np.intp]) -> Array:
+    def _own_variances(self, edges: NDArray[np.intp]) -> Array:
         """Return the variance of a run of unit weight in each segment, moderated by that of the series."""
-        weight = self.noise.weight_sums[end] - self.noise.weight_sums[start]
-        total = self.sums[end] - self.sums[start]
-        error = np.maximum(self.squares[end] - self.squares[start] - total * total / weight, 0.0)
+        weight, total, squares = (
+            at_edges[1:] - at_edges[:-1]
+            for at_edges in (self.noise.weight_sums[edges], self.sums[edges], self.squares[edges])
+        )
+        error = np.maximum(squares - total * total / weight, 0.0)
         common = self.noise.sd**2
-        own = (PRIOR_FREEDOM * common + error) / (PRIOR_FREEDOM + (end - start) - 1)
+        own = (PRIOR_FREEDOM * common + error) / (PRIOR_FREEDOM + (edges[1:] - edges[:-1]) - 1)
         return np.maximum(own, LEAST_VARIANCE * common)
 
 
@@ -132,21 +137,33 @@ def _as_normal(squared_t: Array, freedom: Array) -> Array:
 
 
 def strongest(segments: Segments, boundaries: Sequence[int], least: float = CERTAIN) -> list[int]:
-    """Return the boundaries that have `least` standard errors beside one another, and more near the ends.
+    """Return the boundaries that have `least` standard errors beside one another, and more near the ends."""
+    return next(strongest_by(segments, boundaries, (least,)))
+
+
+def strongest_by(segments: Segments, boundaries: Sequence[int], bars: Sequence[float]) -> Iterator[list[int]]:
+    """Yield for each of the ascending `bars`, in standard errors, the boundaries that reach it beside one another.
+
+    Near the ends the bar is higher.
 
     In each turn those leave that are too weak and no stronger than their neighbours: far apart they do not touch one
     another, so that all of a turn may leave at once.
     """
     edges = np.array(segments.edges(boundaries))
-    while len(edges) > 2:
-        worth = np.concatenate(([np.inf], segments.evidence(edges), [np.inf]))
-        inner = worth[1:-1]
-        leaves = (inner < _bars(edges, least)) & (inner <= worth[:-2]) & (inner < worth[2:])
-        if not leaves.any():
-            break
-        edges = edges[np.concatenate(([True], ~leaves, [True]))]
-    result: list[int] = edges[1:-1].tolist()
-    return result
+    inner = _evidence(segments, edges)
+    for least in bars:
+        while len(inner):
+            worth = np.concatenate(([np.inf], inner, [np.inf]))
+            leaves = (inner < _bars(edges, least)) & (inner <= worth[:-2]) & (inner < worth[2:])
+            if not leaves.any():
+                break
+            edges = edges[np.concatenate(([True], ~leaves, [True]))]
+            inner = _evidence(segments, edges)
+        yield edges[1:-1].tolist()
+
+
+def _evidence(segments: Segments, edges: NDArray[np.intp]) -> Array:
+    return segments.evidence(edges) if len(edges) > 2 else np.empty(0)
 
 
 def _bars(edges: NDArray[np.intp], least: float) -> Array:
@@ -194,7 +211,8 @@ def placed(segments: Segments, boundaries: Sequence[int], raw: Array, distance: 
             continue
         scale = segments.weights[low : high + 1] / (segments.noise.sd**2 * (1 + phi))
         before, after = (
-            raw[low - 1 : high + 1] - float(segments.y[a:b].mean()) for a, b in ((start, at), (at, end))
+            raw[low - 1 : high + 1] - float(segments.y[a:b].sum()) / (b - a)
+            for a, b in ((start, at), (at, end))
         )
         old = _loss(before[1:] - phi * before[:-1], scale, distance)
         first = _loss(after[1:] - phi * before[:-1], scale, distance)

@@ -124,7 +124,10 @@ def _recent_spikes(tail: Array, found: Examination, minimum_effect: float) -> li
     while i < len(y):
         level = float(levels[i - first])
         height = float(y[i]) - level
-        share = (y[i:] - level) / height if abs(height) > far else np.zeros(1)
+        if abs(height) <= far:
+            i += 1
+            continue
+        share = (y[i:] - level) / height
         length = int(np.argmax(share < 0.5)) or len(share)
         back = np.abs(share[length : length + BACK]) < 0.5
         if 2 <= length < SHORTEST and len(back) == BACK and bool(back.all()):

@@ -12,7 +12,9 @@ length. The rest is our own; what it answers to is the long-run variance of Bai 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,11 +61,18 @@ class NoiseProfile:
 
 def lengths_up_to(longest: int) -> NDArray[np.intp]:
     """Return 1, 2, 3, 4, 6, … up to `longest` ≥ 1."""
-    found, length = [], 1.0
-    while round(length) <= longest:
-        found.append(round(length))
+    return _LENGTHS[: int(_LENGTHS.searchsorted(longest, side="right"))]
+
+
+def _lengths() -> Iterator[int]:
+    """Yield the lengths that a series can have."""
+    length = 1.0
+    while length < 2**40:
+        yield round(length)
         length = max(length * GROWTH, length + 1)
-    return np.array(found, dtype=np.intp)
+
+
+_LENGTHS = np.array([*_lengths()], dtype=np.intp)
 
 
 def profile_of(y: Array, floor: float, weight_sums: Array) -> NoiseProfile:
@@ -136,14 +145,15 @@ def _contrasts(y: Array, lengths: NDArray[np.intp]) -> tuple[Array, Array]:
 
     Neighbouring windows of a length tell nearly the same, so that of long ones only some are looked at.
     """
-    n, sums = len(y), running_sums(y)
-    variances, windows = np.empty(len(lengths)), np.empty(len(lengths))
-    for i, k in enumerate(lengths):
-        every = max(1, int(k) // _PER_LENGTH)
-        contrast = sums[2 * k :: every] - 2 * sums[k:-k:every] + sums[: -2 * k : every]
+    sums = running_sums(y)
+    twice = 2 * sums
+    variances = np.empty(len(lengths))
+    for i, k in enumerate(lengths.tolist()):
+        every = max(1, k // _PER_LENGTH)
+        contrast = sums[2 * k :: every] - twice[k:-k:every]
+        contrast += sums[: -2 * k : every]
         variances[i] = robust_sd(contrast) ** 2 / (2 * k)
-        windows[i] = (n + 1 - 2 * k) / k
-    return variances, windows
+    return variances, (len(y) + 1 - 2 * lengths) / lengths
 
 
 def _isotonic(values: Array, weights: Array) -> Array:
@@ -167,9 +177,16 @@ def _at_all_lengths(n: int, measured: NDArray[np.intp], log_inflation: Array) ->
         rise = float(log_inflation[-1] - log_inflation[-4])
         growth = min(rise / math.log(measured[-1] / measured[-4]), MAX_GROWTH)
         growth = growth if growth >= MIN_GROWTH else 0.0
-    logs = np.log(np.maximum(np.arange(n + 1), 1))
-    known = np.log(measured)
+    logs, known = _log_lengths(n), np.log(measured)
     curve = np.interp(logs, known, log_inflation)
-    curve += growth * np.maximum(logs - known[-1], 0.0)
+    if growth:
+        curve += growth * np.maximum(logs - known[-1], 0.0)
     result: Array = np.exp(curve)
+    return result
+
+
+@lru_cache(maxsize=8)
+def _log_lengths(n: int) -> Array:
+    """Return the logarithms of the lengths 0 to n, that of 0 as of 1."""
+    result: Array = np.log(np.maximum(np.arange(n + 1), 1))
     return result

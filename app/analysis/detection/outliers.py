@@ -52,8 +52,12 @@ def robust_sd(x: Array) -> float:
     """
     sizes = np.abs(x)
     bulk, high = int(len(sizes) * _BULK), len(sizes) * 9 // 10
-    in_order = np.partition(sizes, (bulk, high))
-    typical = float(in_order[bulk]) / _BULK_SIZE or float(in_order[high])
+    in_order = sizes.copy()
+    in_order.partition(bulk)
+    typical = float(in_order[bulk]) / _BULK_SIZE
+    if typical <= 0:
+        in_order.partition(high)
+        typical = float(in_order[high])
     if typical <= 0:
         return 0.0
     np.minimum(sizes, _HUBER * typical, out=sizes)

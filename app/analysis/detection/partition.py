@@ -34,7 +34,8 @@ def best_partition(sums: Array, weight_sums: Array, places: NDArray[np.intp], va
     penalty = PENALTY * variance
     for first in range(1, len(ends), _ROWS):
         for end, saved in enumerate(_saved(value, weight, first, min(first + _ROWS, len(ends))), start=first):
-            total = gain[:end] + saved[:end]
+            total = saved[:end]
+            total += gain[:end]
             best = int(total.argmax())
             gain[end] = total[best] - penalty
             origin.append(best)

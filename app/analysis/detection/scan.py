@@ -49,6 +49,7 @@ class _Whole:
         n = len(sums) - 1
         self._lengths = lengths_up_to(max(1, n // 2))
         self._counts = n + 1 - 2 * self._lengths
+        self._gaps = np.maximum(self._lengths // 3, 1)
         self._starts = np.concatenate(([0], self._counts.cumsum()[:-1]))
         self._contrast = np.concatenate([_contrast(sums, weight_sums, k) for k in self._lengths.tolist()])
 
@@ -61,13 +62,12 @@ class _Whole:
         over = (self._contrast > bars).nonzero()[0]
         if not len(over):
             return over
-        which = np.searchsorted(self._starts, over, side="right") - 1
-        gaps = np.maximum(self._lengths[which[1:]] // 3, 1)
-        breaks = ((over[1:] - over[:-1] > gaps) | (which[1:] > which[:-1])).nonzero()[0]
+        which = self._starts.searchsorted(over, side="right") - 1
+        breaks = ((over[1:] - over[:-1] > self._gaps[which[1:]]) | (which[1:] > which[:-1])).nonzero()[0]
         starts = np.concatenate(([0], breaks + 1))
         height = self._contrast[over]
         largest = np.maximum.reduceat(height, starts)
-        is_peak = height == largest.repeat(np.diff(starts, append=len(over)))
+        is_peak = height == largest.repeat(np.concatenate((breaks + 1, [len(over)])) - starts)
         places: NDArray[np.intp] = (over - self._starts[which] + self._lengths[which])[is_peak]
         return places
 

@@ -19,6 +19,7 @@ from app.analysis.detection.boundaries import (
     placed,
     replaced,
     strongest,
+    strongest_by,
     without_spikes,
 )
 from app.analysis.detection.excursions import Excursion
@@ -113,11 +114,8 @@ class _Search:
         places = self.scan.candidates(noise)
         if not len(places):
             return [[]]
-        found, starts = best_partition(self.plain.sums, noise.weight_sums, places, noise.sd**2), []
-        for least in STARTS:
-            found = strongest(self.plain, found, least)
-            starts.append(found)
-        return starts
+        found = best_partition(self.plain.sums, noise.weight_sums, places, noise.sd**2)
+        return list(strongest_by(self.plain, found, STARTS))
 
     def _settled(self, boundaries: list[int]) -> tuple[Segments, list[int]]:
         """Return where the search ends that begins with `boundaries`."""
@@ -159,14 +157,17 @@ def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 def levels_of(y: Array, boundaries: Sequence[int]) -> Array:
     """Return the level at every point: the median of its segment."""
     edges = [0, *boundaries, len(y)]
-    middles = [_median(y[start:end]) for start, end in itertools.pairwise(edges)]
-    return np.repeat(middles, np.diff(edges))
+    levels = np.empty(len(y))
+    for start, end in itertools.pairwise(edges):
+        levels[start:end] = _median(y[start:end])
+    return levels
 
 
 def _median(y: Array) -> float:
     """Return the upper median of `y`, which is one of its values; numpy's own checks more than it counts."""
-    middle = len(y) // 2
-    return float(np.partition(y, middle)[middle])
+    in_order, middle = y.copy(), len(y) // 2
+    in_order.partition(middle)
+    return float(in_order[middle])
 
 
 def boundaries_of(segments: Segments, scan: Scan, raw: Array, distance: float | None) -> list[int]:
@@ -177,5 +178,7 @@ def boundaries_of(segments: Segments, scan: Scan, raw: Array, distance: float | 
         return []
     variance = noise.sd**2 * float(noise.inflation[min(segments.n, TYPICAL_LENGTH)])
     certain = strongest(segments, best_partition(segments.sums, noise.weight_sums, places, variance))
-    certain = strongest(segments, replaced(segments, certain))
-    return placed(segments, certain, raw, distance)
+    better = replaced(segments, certain)
+    if better != certain:
+        certain = strongest(segments, better)
+    return placed(segments, certain, raw, distance) if certain else []

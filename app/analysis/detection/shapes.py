@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from app.analysis.arrays import running_sums
+from app.analysis.arrays import Array, running_sums
 from app.analysis.detection.boundaries import Segments
 
 NEAR = 100
@@ -107,15 +107,17 @@ class _RampFit:
             places = range(
                 max(edges[i] - _ASIDE, edges[i - 1] + 1), min(edges[i] + _ASIDE, edges[i + 1] - 1) + 1
             )
-            tried = [[*edges[:i], at, *edges[i + 1 :]] for at in places]
-            edges = max(tried, key=self._gain_of_steps, default=edges)
-        return self._gain_of_steps(edges)
+            if places:
+                tried = np.array([[*edges[:i], at, *edges[i + 1 :]] for at in places])
+                edges[i] = places[int(self._gains_of_steps(tried).argmax())]
+        return float(self._gains_of_steps(np.array([edges]))[0])
 
-    def _gain_of_steps(self, edges: list[int]) -> float:
-        """Return the squared error that a level for each segment saves against one for all."""
-        at = np.array(edges)
-        totals, lengths = np.diff(self._sums[at]), np.diff(at)
-        return float((totals**2 / lengths).sum() - totals.sum() ** 2 / lengths.sum())
+    def _gains_of_steps(self, edges: NDArray[np.intp]) -> Array:
+        """Return the squared error that a level for each segment saves against one for all, row by row."""
+        sums = self._sums[edges]
+        totals, lengths = sums[:, 1:] - sums[:, :-1], edges[:, 1:] - edges[:, :-1]
+        gains: Array = (totals**2 / lengths).sum(axis=1) - totals.sum(axis=1) ** 2 / lengths.sum(axis=1)
+        return gains
 
     def _best(
         self, low: int, high: int, starts: NDArray[np.intp], ends: NDArray[np.intp]

@@ -114,14 +114,16 @@ def _levels(y: Array, distance: float) -> Array:
 
 def _levels_of(windows: Array, distance: float) -> Array:
     tried = windows[:, ::_STRIDE]
-    cost = np.empty(tried.shape)
+    cost, off, off_high = np.empty(tried.shape), np.empty(windows.shape), np.empty(windows.shape)
     for i in range(tried.shape[1]):
-        rest = windows - tried[:, i, None]
-        off = np.minimum(np.abs(rest), np.abs(rest - distance))
-        cost[:, i] = np.minimum(off, distance / 2).sum(axis=1)
+        np.subtract(windows, tried[:, i, None], out=off)
+        np.subtract(off, distance, out=off_high)
+        np.minimum(np.abs(off, out=off), np.abs(off_high, out=off_high), out=off)
+        cost[:, i] = np.minimum(off, distance / 2, out=off).sum(axis=1)
     level = tried[np.arange(len(tried)), np.argmin(cost, axis=1)][:, None]
     lowered = windows - distance * _is_high(windows, level, distance)
-    result: Array = np.median(lowered, axis=1)
+    lowered.partition(_WINDOW // 2, axis=1)
+    result: Array = lowered[:, _WINDOW // 2]
     return result
 
 
