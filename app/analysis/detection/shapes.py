@@ -123,7 +123,7 @@ class _RampFit:
         self, low: int, high: int, starts: NDArray[np.intp], ends: NDArray[np.intp]
     ) -> tuple[int, int, float]:
         """Return the best of all pairs of a start and an end, and the squared error that it saves; 0 if none fits."""
-        start, end = (grid.ravel() for grid in np.meshgrid(starts, ends))
+        start, end = np.tile(starts, len(ends)), ends.repeat(len(starts))
         fits = (start >= low + 2) & (end <= high - 2) & (end - start >= SHORTEST_RAMP)
         start, end = start[fits], end[fits]
         if not len(start):
