@@ -171,10 +171,12 @@ def _bars(edges: NDArray[np.intp], least: float) -> Array:
 
     A regime that an end cuts may be drift that is about to turn, and the newest one is looked at after every point.
     """
-    bars = np.full(len(edges) - 2, least)
+    bars, newest = np.full(len(edges) - 2, least), edges[-1] - edges[-2]
     if edges[1] <= NEAR_END:
         bars[0] = max(least, CERTAIN_AT_ENDS)
-    if AT_ONCE < edges[-1] - edges[-2] <= NEAR_END:
+    if newest <= AT_ONCE:
+        bars[-1] = least  # the only boundary of a short series, too
+    elif newest <= NEAR_END:
         bars[-1] = max(least, CERTAIN_AT_ENDS)
     return bars
 
