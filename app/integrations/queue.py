@@ -68,6 +68,11 @@ def make_celery(redis_url: str) -> Celery:
             "unacked_restore_interval": 1,
             "unacked_restore_throttle": 1,
             "visibility_timeout": 60,
+            # One try: the outbox keeps what cannot be sent, and its rows are locked meanwhile.
+            "max_retries": 0,
+            "interval_start": 0,
+            "interval_step": 0,
+            "interval_max": 0,
         },
         worker_hijack_root_logger=False,
         timezone="UTC",
