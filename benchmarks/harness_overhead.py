@@ -82,7 +82,7 @@ def compare(length: int) -> float:
     """Return the ratio harness/hand of one workload in this process."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "bench_power.py").write_text(SOURCE.format(length=length))
-        (benchmark,) = harness.load_files(folder, ["bench_power.py"])[0].benchmarks
+        (benchmark,) = next(harness.load_files(folder, ["bench_power.py"])).benchmarks
         session = harness.Session({"root": folder, "device": "cpu", "simulate": None, "spawned_ns": 0})
         k = by_harness(benchmark, session, None)()["k"]
         measure = by_harness(benchmark, session, k)

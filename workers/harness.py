@@ -36,7 +36,7 @@ import traceback
 from array import array
 from itertools import repeat, zip_longest
 from operator import sub
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, MutableSequence, NamedTuple, Optional, Sequence, Tuple
 
 Record = Dict[str, Any]
 Params = Dict[str, Any]
@@ -66,6 +66,7 @@ MAX_LATE_SHARE = 0.05
 MAX_OTHER_SHARE = 0.01
 MAX_OTHER_NS = 20_000  # two clocks are read, one after the other
 MAX_WAIT_SHARE = 0.01
+LOOK_EVERY_NS = 2_000_000
 RUSAGE_THREAD = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)
 SPIKE_SDS = 10
 MEDIAN_TO_MEAN_SE = 1.2533  # sqrt(pi/2): standard error of a median over that of a mean, normal data
@@ -633,28 +634,30 @@ class SynchronisationCheck:
 
 
 class Preemption:
-    """What a batch lost because the processor was taken away from the measured thread and given to another.
+    """What batches lost because the processor was taken away from the measured thread and given to another.
 
     A thread that has not slept has run or has waited for the processor. How often it slept and how often it was
     interrupted is in getrusage(2).
     """
 
     def __init__(self) -> None:
-        self._slept = self._interrupted = self._cpu_ns = 0
-
-    def begin(self) -> None:
-        """Begin a batch."""
-        usage = resource.getrusage(RUSAGE_THREAD)
-        self._slept, self._interrupted = usage.ru_nvcsw, usage.ru_nivcsw
-        self._cpu_ns = time.thread_time_ns()
+        self._cpu_ns, self._slept, self._interrupted = self._read()
 
     def lost_ns(self, elapsed_ns: int) -> int:
-        """Return what a batch of this length lost since it began [ns]; 0 if it slept, as nobody can tell then."""
-        cpu_ns = time.thread_time_ns() - self._cpu_ns
-        usage = resource.getrusage(RUSAGE_THREAD)
-        if usage.ru_nvcsw > self._slept or usage.ru_nivcsw == self._interrupted:
+        """Return what batches of this length in all have lost since the last look [ns].
+
+        That is 0 if the thread has slept, as nobody can tell then.
+        """
+        cpu_before, slept_before, interrupted_before = self._cpu_ns, self._slept, self._interrupted
+        self._cpu_ns, self._slept, self._interrupted = self._read()
+        if self._slept > slept_before or self._interrupted == interrupted_before:
             return 0
-        return max(0, elapsed_ns - cpu_ns)
+        return max(0, elapsed_ns - (self._cpu_ns - cpu_before))
+
+    @staticmethod
+    def _read() -> Tuple[int, int, int]:
+        usage = resource.getrusage(RUSAGE_THREAD)
+        return time.thread_time_ns(), usage.ru_nvcsw, usage.ru_nivcsw
 
 
 class OtherWork:
@@ -801,19 +804,30 @@ class Batches(NamedTuple):
 
 
 def time_batches(batch: Batch, n_batches: int, limit_ns: int) -> Batches:
-    """Time `n_batches` batches, fewer if `limit_ns` is over before, but at least one."""
+    """Time `n_batches` batches, fewer if `limit_ns` is over before, but at least one.
+
+    It is looked for preemption between batches, but not so often that this shows in the times of short ones. What some
+    batches lost together is put down to the longest of them, which was interrupted.
+    """
     clock, preemption, other_work = time.perf_counter_ns, Preemption(), OtherWork()
     times, lost = array("q", bytes(8 * n_batches)), array("q", bytes(8 * n_batches))
-    done = 0
-    deadline = clock() + limit_ns
-    while done < n_batches:
-        preemption.begin()
+    done = seen = 0
+    next_look = begun = clock()
+    while done < n_batches and not (done and clock() >= begun + limit_ns):
         times[done] = batch()
-        lost[done] = preemption.lost_ns(times[done])
         done += 1
-        if clock() >= deadline:
-            break
+        if clock() >= next_look:
+            _put_down(preemption.lost_ns(sum(times[seen:done])), times, lost, seen, done)
+            seen, next_look = done, clock() + LOOK_EVERY_NS
+    _put_down(preemption.lost_ns(sum(times[seen:done])), times, lost, seen, done)
     return Batches(list(times[:done]), list(lost[:done]) if any(lost) else [], other_work.is_none())
+
+
+def _put_down(lost_ns: int, times: Sequence[int], lost: MutableSequence[int], first: int, end: int) -> None:
+    """Write down what batches `first` to `end` lost as that of the longest of them, or as much as fits into it."""
+    if lost_ns:
+        longest = max(range(first, end), key=times.__getitem__)
+        lost[longest] = min(lost_ns, times[longest] - 1)
 
 
 # --- memory -------------------------------------------------------------------------------------------------

@@ -131,15 +131,10 @@ def test_timing_stops_with_the_batches_or_with_the_time_but_not_before_one():
 
 
 def counted(monkeypatch, *readings, is_alone=True):
-    """Have the kernel count this before and after each batch: processor time [ns], times slept, times interrupted."""
-    cpu_ns, usages = iter([r[0] for r in readings]), iter([r[1:] for r in readings])
+    """Have the kernel count this at each look: processor time [ns], times slept, times interrupted; then no more."""
+    said = itertools.chain(readings, itertools.repeat(readings[-1]))
     monkeypatch.setattr(harness, "OtherWork", lambda: SimpleNamespace(is_none=lambda: is_alone))
-    monkeypatch.setattr(harness.time, "thread_time_ns", lambda: next(cpu_ns))
-    monkeypatch.setattr(
-        harness.resource,
-        "getrusage",
-        lambda _: SimpleNamespace(**dict(zip(("ru_nvcsw", "ru_nivcsw"), next(usages), strict=True))),
-    )
+    monkeypatch.setattr(harness.Preemption, "_read", staticmethod(lambda: next(said)))
 
 
 @pytest.mark.parametrize(
@@ -159,6 +154,16 @@ def test_a_batch_that_was_interrupted_and_has_not_slept_lost_what_it_did_not_com
 def test_an_interruption_beside_a_batch_takes_nothing_of_it(monkeypatch):
     counted(monkeypatch, (1000, 0, 0), (1501, 0, 1))
     assert harness.time_batches(lambda: 500, 1, 10**12).net_ns == [500]
+
+
+@pytest.mark.parametrize(("cpu_ns", "net_ns"), [(500, [50, 400, 50, 50]), (50, [50, 1, 50, 50])])
+def test_what_short_batches_lost_between_two_looks_was_lost_by_the_longest_of_them(
+    monkeypatch, cpu_ns, net_ns
+):
+    monkeypatch.setattr(harness, "LOOK_EVERY_NS", 10**12)
+    counted(monkeypatch, (1000, 0, 0), (1050, 0, 0), (1050 + cpu_ns, 0, 1))
+    times = iter([50, 1350, 50, 50])
+    assert harness.time_batches(lambda: next(times), 4, 10**12).net_ns == net_ns
 
 
 def test_what_a_program_lost_that_does_other_work_cannot_be_told(monkeypatch):
