@@ -50,7 +50,7 @@ class ServiceSettings(BaseSettings):
     queue_deadline_s: float = Field(6 * 3600, gt=0, description="how long a job may wait for a device [s]")
     sweep_interval_s: float = Field(10, gt=0, description="how often leases and deadlines are swept [s]")
     relay_interval_s: float = Field(
-        5, gt=0, description="how often the outbox is read again, whoever wrote to it [s]"
+        10, gt=0, description="how often the outbox is read again, whoever wrote to it [s]"
     )
     hint_age_s: float = Field(
         10, gt=0, description="age at which a hint is taken for lost and sent again [s]"

@@ -47,6 +47,7 @@ class EmbeddedRedis(EmbeddedServer):
             *("--appendonly", "yes"),
             *("--save", ""),
             *("--maxmemory-policy", "noeviction"),
+            *("--hz", "2"),  # it keeps house less often than by default: somebody measures on this machine
         ]
 
     def _answers(self) -> bool:
