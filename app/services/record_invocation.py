@@ -70,8 +70,14 @@ def record_invocation(session: Session, lease_id: str, message: Invocation, body
         session.flush()
         if message.block_complete:
             judge_run(session, job, run)
-        announce(session, job)
+        if message.block_complete or _ends_pair(message.position):
+            announce(session, job)
     return open_cases(session, job, run)
+
+
+def _ends_pair(position: int) -> bool:
+    """Tell whether the invocation at this place of a block is the second of its pair: progress is told in pairs."""
+    return position % 2 == 1
 
 
 def _cases(session: Session, run: Run, message: Invocation) -> list[tuple[CaseMeasurement, BenchmarkCase]]:
