@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from app.config import ServiceSettings
-from app.integrations.queue import Beside, CeleryQueue, make_celery
+from app.integrations.queue import CeleryQueue, Relay, make_celery
 from app.services.relay_outbox import BATCH, relay_outbox
 from app.store.session import Database
 
@@ -27,9 +27,9 @@ class Service:
         return CeleryQueue(make_celery(self.settings.redis_url))
 
     @cached_property
-    def relaying(self) -> Beside:
+    def relaying(self) -> Relay:
         """The thread that relays the outbox for this process."""
-        return Beside(self.relay)
+        return Relay(self.relay)
 
     def relay(self) -> None:
         """Send what is due in the outbox."""

@@ -44,7 +44,7 @@ def figures() -> Iterator[Figure]:
             command = [*RATCHET, "check", "--repo", str(repository), "--base", "HEAD~1", "--head", "HEAD"]
             env = {"RATCHET_URL": url, "RATCHET_TOKEN": token, "PATH": "/usr/bin:/bin"}
             check = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            _wait_until_measuring(url)
+            _wait_for_first_look(url, check)
             share = _share(pid)
             check.terminate()
             check.wait()
@@ -63,11 +63,18 @@ def _ours(pid: int) -> list[int]:
     return [p for p in descendants(pid) if "harness.py" not in command_of(p)]
 
 
-def _wait_until_measuring(url: str) -> None:
-    """Wait for the first look: what the service loads once for it is no part of what measuring takes."""
+def _wait_for_first_look(url: str, check: subprocess.Popen[bytes]) -> None:
+    """Wait until the service has judged once: what it loads for that is no part of what measuring takes.
+
+    Raises RuntimeError where the check ends before.
+    """
     pairs = 0
     while pairs < FIRST_PAIRS:
         time.sleep(0.2)
+        if check.poll() is not None:
+            raise RuntimeError(
+                f"the check ended with {check.returncode} after {pairs} of {FIRST_PAIRS} pairs"
+            )
         checks = httpx.get(f"{url}/api/v1/checks").json()["checks"]
         if checks:
             progress = httpx.get(f"{url}/api/v1/checks/{checks[0]['check']}/progress").json()

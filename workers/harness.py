@@ -34,7 +34,7 @@ import sys
 import time
 import traceback
 from array import array
-from itertools import repeat, zip_longest
+from itertools import repeat
 from operator import sub
 from typing import Any, Callable, Dict, Iterator, List, MutableSequence, NamedTuple, Optional, Sequence, Tuple
 
@@ -811,15 +811,15 @@ def time_batches(batch: Batch, n_batches: int, limit_ns: int) -> Batches:
     """
     clock, preemption, other_work = time.perf_counter_ns, Preemption(), OtherWork()
     times, lost = array("q", bytes(8 * n_batches)), array("q", bytes(8 * n_batches))
-    done = seen = 0
+    done, seen, is_over = 0, 0, False
     next_look = begun = clock()
-    while done < n_batches and not (done and clock() >= begun + limit_ns):
+    while not is_over:
         times[done] = batch()
-        done += 1
-        if clock() >= next_look:
+        done, now = done + 1, clock()
+        is_over = done == n_batches or now >= begun + limit_ns
+        if is_over or now >= next_look:
             _put_down(preemption.lost_ns(sum(times[seen:done])), times, lost, seen, done)
             seen, next_look = done, clock() + LOOK_EVERY_NS
-    _put_down(preemption.lost_ns(sum(times[seen:done])), times, lost, seen, done)
     return Batches(list(times[:done]), list(lost[:done]) if any(lost) else [], other_work.is_none())
 
 
@@ -1057,9 +1057,11 @@ def estimates(timing: Timing, peak: Optional[int], units: Any) -> List[Record]:
     """
     k, net_ns = timing.warm_up.k, timing.batches.net_ns
     values = _of_times(timing.batches.host_ns, k, units)
-    nets = _of_times(net_ns, k, units) if net_ns is not None else []
-    for value, net in zip_longest(values, nets):
-        value["net"] = net and net["value"]
+    nets = (
+        [net["value"] for net in _of_times(net_ns, k, units)] if net_ns is not None else [None] * len(values)
+    )
+    for value, net in zip(values, nets):  # noqa: B905  # as many of both; `strict` is younger than Python 3.8
+        value["net"] = net
     if peak is not None:
         values.append(_value("peak_memory", peak, "B", "lower", "exact"))
     return values

@@ -256,7 +256,7 @@ class Batches(Message):
 
     @property
     def net_ns(self) -> list[int]:
-        """The host's times without what other programs took of them: what the values of the case are made of."""
+        """The host's times without what other programs took of them: what `net` of the case's values is made of."""
         if not self.wait_ns:
             return self.host_ns
         return [host - wait for host, wait in zip(self.host_ns, self.wait_ns, strict=True)]

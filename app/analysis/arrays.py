@@ -1,4 +1,4 @@
-"""What all of the analysis over arrays shares: the array's type, running sums, the median, two constants."""
+"""What all of the analysis over arrays shares: the array's type, running sums, medians, two constants."""
 
 from __future__ import annotations
 
@@ -33,3 +33,18 @@ def median(values: Array) -> float:
     in_order = np.partition(values, middle)
     low, high = float(in_order[middle[0]]), float(in_order[middle[1]])
     return low + (high - low) / 2 if (low < 0) == (high < 0) else (low + high) / 2
+
+
+def upper_median(values: Array) -> float:
+    """Return the upper of the middle values, shape (n,), n ≥ 1: it is one of them, and found fastest."""
+    in_order, middle = values.copy(), len(values) // 2
+    in_order.partition(middle)
+    return float(in_order[middle])
+
+
+def row_medians(rows: Array) -> Array:
+    """Return the median of each row, shape (n,), of rows of moderate values, shape (n, m), m ≥ 1."""
+    low, high = (rows.shape[1] - 1) // 2, rows.shape[1] // 2
+    in_order = np.partition(rows, (low, high), axis=1)
+    result: Array = (in_order[:, low] + in_order[:, high]) / 2
+    return result

@@ -33,11 +33,10 @@ def service_for_call(say: Say) -> Iterator[ServiceClient]:
     running = connection_of(data)
     if url:
         # An address on this machine says little: behind it may be containers, which have files of their own.
-        is_ours = running is not None and running[0] == url.rstrip("/")
+        ours = running if running is not None and running[0] == url.rstrip("/") else None
         # The administrator's token of our own folder is nothing that another service should see.
-        yield ServiceClient(
-            _checked(url), token or (running[1] if running and is_ours else None), reads_paths=is_ours
-        )
+        own_token = ours[1] if ours else None
+        yield ServiceClient(_checked(url), token or own_token, reads_paths=ours is not None)
         return
     if running is not None:
         yield ServiceClient(running[0], token or running[1], reads_paths=True)

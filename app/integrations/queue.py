@@ -103,24 +103,24 @@ def hint_queue(device_class: str) -> str:
     return f"hints.{device_class}"
 
 
-class Beside:
-    """Does one thing in a thread beside whoever asks for it: a broker that hangs delays no request.
+class Relay:
+    """Relays the outbox in a thread beside whoever asks for it: a broker that hangs delays no request.
 
-    It is done once for all who asked since it last began.
+    It is relayed once for all who asked since it last began.
     """
 
-    def __init__(self, work: Callable[[], object]) -> None:
-        self._work = work
+    def __init__(self, relay: Callable[[], object]) -> None:
+        self._relay = relay
         self._wanted = threading.Event()
         self._closed = False
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
     def soon(self) -> None:
-        """Have it done soon."""
+        """Have it relayed soon."""
         with self._lock:
             if self._thread is None and not self._closed:
-                self._thread = threading.Thread(target=self._run, name="beside", daemon=True)
+                self._thread = threading.Thread(target=self._run, name="relay", daemon=True)
                 self._thread.start()
         self._wanted.set()
 
@@ -142,7 +142,7 @@ class Beside:
 
     def _try(self) -> None:
         try:
-            self._work()
+            self._relay()
         except Exception as error:
             # Whatever the broker or the database raises: the outbox keeps what was to be sent, and the clock comes by.
             log.info("the outbox was not relayed: %r", error)

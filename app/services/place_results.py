@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from app.store.repositories import history
-from app.store.repositories.history import Examined, Points, Unplaced
+from app.store.repositories.history import Examined, Growth, Points, Unplaced
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class _Placing:
             self._unwritten[result.result_id] = place
             if place < self._end:
                 inserted.append(result.result_id)
-        newest = history.keep_and_read(*self._kept(), limit=recent)
+        newest = history.keep_and_read(self._session, self._growth(), limit=recent)
         first = history.first_place(self._session, inserted)
         return Placed(self._branch, self._length, newest, first, self._new[0].has_recent_changes)
 
@@ -101,12 +101,12 @@ class _Placing:
 
     def _write(self) -> None:
         if self._unwritten:
-            history.keep(*self._kept())
+            history.keep(self._session, self._growth())
 
-    def _kept(self) -> tuple[Session, int, str, dict[int, float], int, float]:
-        """Return what `history.keep` is told, once."""
+    def _growth(self) -> Growth:
+        """Return what is to be written, once."""
         places, self._unwritten = self._unwritten, {}
-        return self._session, self._series.id, self._branch, places, self._length, self._end
+        return Growth(self._series.id, self._branch, places, self._length, self._end)
 
 
 def _known_places(new: Sequence[Unplaced]) -> Iterator[tuple[int, float]]:

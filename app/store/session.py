@@ -19,7 +19,6 @@ DRIVER = "postgresql+psycopg"
 POSTGRESQL = (DRIVER, "postgresql", "postgres")
 """Schemes of an address that is taken; the driver is always the same."""
 
-
 LOCKED = ("55P03", "40P01")
 """SQLSTATE of a lock that was not to be had."""
 AWAY = ("08", "57P", "28", "3D", "53300")

@@ -60,9 +60,10 @@ class Listing:
             [case for part in whole for case in part.cases], [f for part in whole for f in part.failures]
         )
 
-    def is_about(self, file: str) -> bool:
-        """Tell whether anything is known of a file."""
-        return file in {case.file for case in self.cases} | {failure.file for failure in self.failures}
+    @property
+    def files(self) -> set[str]:
+        """The files of which anything is known."""
+        return {case.file for case in self.cases} | {failure.file for failure in self.failures}
 
     def reported(self, other: Listing | None = None) -> list[CaseListing]:
         """Return the cases as the service is told; the failed ones too, by the names that `other` knows them by."""

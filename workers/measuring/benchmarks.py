@@ -67,7 +67,8 @@ class BenchmarkSuite:
             parts.append(_listing(process))
             if process.has_ended:
                 break
-            left = [file for file in left if not parts[-1].is_about(file)]
+            known = parts[-1].files
+            left = [file for file in left if file not in known]
             if left:
                 parts.append(_dead(left.pop(0), process.ended))
             if process.ended.timed_out:

@@ -10,7 +10,6 @@ is measured, but for heartbeats.
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -191,9 +190,9 @@ class _Run:
         return Mirror(self._git, folder, str(bundle), name=f"bundles of {self._job.project}")
 
     def _list_cases(self, arm: PreparedArm, files: list[str]) -> Listing:
-        suite, begun = BenchmarkSuite(self._runner, files, self._devices.addresses), time.monotonic()
+        suite, begun = BenchmarkSuite(self._runner, files, self._devices.addresses), self._means.clock.now()
         listing = suite.list_cases(self._start(arm, PRIMING_PAIR, hash_seed=0, padding=0))
-        self._tenure.device_s += time.monotonic() - begun
+        self._tenure.device_s += self._means.clock.now() - begun
         return listing
 
     def _prime(self, arm: PreparedArm, arms: Sequence[PreparedArm]) -> list[CaseListing]:

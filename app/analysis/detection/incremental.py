@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from app.analysis.arrays import Array
+from app.analysis.arrays import Array, row_medians
 from app.analysis.detection.boundaries import SHORTEST
 from app.analysis.detection.changes import examine
 from app.analysis.detection.results import ChangePoint, Episode, Examination
@@ -119,7 +119,7 @@ def _recent_spikes(tail: Array, found: Examination, minimum_effect: float) -> li
     y = np.log(tail)
     far = max(FAR * found.noise, float(np.log1p(minimum_effect)))
     first = max(MARGIN, len(y) - RECENT)
-    levels = _medians(sliding_window_view(y[first - MARGIN : -1], MARGIN))
+    levels = row_medians(sliding_window_view(y[first - MARGIN : -1], MARGIN))
     spikes, i = [], first
     while i < len(y):
         level = float(levels[i - first])
@@ -136,14 +136,6 @@ def _recent_spikes(tail: Array, found: Examination, minimum_effect: float) -> li
             i += length
         i += 1
     return spikes
-
-
-def _medians(rows: Array) -> Array:
-    """Return the median of each row; numpy's own checks more than it counts."""
-    low, high = (rows.shape[1] - 1) // 2, rows.shape[1] // 2
-    in_order = np.partition(rows, (low, high), axis=1)
-    result: Array = (in_order[:, low] + in_order[:, high]) / 2
-    return result
 
 
 def _is_part(point: ChangePoint, spike: Episode) -> bool:

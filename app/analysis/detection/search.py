@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from app.analysis.arrays import Array, running_sums
+from app.analysis.arrays import Array, running_sums, upper_median
 from app.analysis.detection.boundaries import (
     Segments,
     placed,
@@ -159,15 +159,8 @@ def levels_of(y: Array, boundaries: Sequence[int]) -> Array:
     edges = [0, *boundaries, len(y)]
     levels = np.empty(len(y))
     for start, end in itertools.pairwise(edges):
-        levels[start:end] = _median(y[start:end])
+        levels[start:end] = upper_median(y[start:end])
     return levels
-
-
-def _median(y: Array) -> float:
-    """Return the upper median of `y`, which is one of its values; numpy's own checks more than it counts."""
-    in_order, middle = y.copy(), len(y) // 2
-    in_order.partition(middle)
-    return float(in_order[middle])
 
 
 def boundaries_of(segments: Segments, scan: Scan, raw: Array, distance: float | None) -> list[int]:

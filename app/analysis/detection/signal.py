@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.analysis.arrays import ROUNDING_SD, Array
+from app.analysis.arrays import ROUNDING_SD, Array, median
 
 _TINY = 1e-12
 
@@ -40,15 +40,8 @@ def signal_of(values: Array) -> Signal:
     is_log = bool((values > 0).all())
     unit = 1.0 if is_log else float(np.abs(values).max()) or 1.0
     y = np.log(values) if is_log else values / unit
-    y = y - _middle(y)
+    y = y - median(y)
     return Signal(y, is_log, _floor(y), unit)
-
-
-def _middle(y: Array) -> float:
-    """Return the median of `y`, of moderate values; numpy's own checks more than it counts."""
-    low, high = (len(y) - 1) // 2, len(y) // 2
-    in_order = np.partition(y, (low, high))
-    return (float(in_order[low]) + float(in_order[high])) / 2
 
 
 def _floor(y: Array) -> float:

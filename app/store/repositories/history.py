@@ -212,43 +212,30 @@ def last_place(session: Session, series_id: int, branch: str, *, before: float |
     return session.scalar(query if before is None else query.where(Result.place < before))
 
 
-def keep(
-    session: Session, series_id: int, branch: str, places_of: dict[int, float], length: int, last_place: float
-) -> None:
+class Growth(NamedTuple):
+    """What a history gains: places for results by their ids, and with them its length and its last place."""
+
+    series_id: int
+    branch: str
+    places: dict[int, float]
+    length: int
+    last_place: float
+
+
+def keep(session: Session, growth: Growth) -> None:
     """Give results their places, and store how long the history is now, and its last place."""
-    in_one_trip(session, _keep(series_id, branch, places_of, length, last_place))
+    in_one_trip(session, _keep(growth))
 
 
-def keep_and_read(
-    session: Session,
-    series_id: int,
-    branch: str,
-    places_of: dict[int, float],
-    length: int,
-    last_place: float,
-    *,
-    limit: int,
-) -> Points:
+def keep_and_read(session: Session, growth: Growth, *, limit: int) -> Points:
     """Give results their places as `keep` does, and return the last `limit` points that the history then has."""
-    _, rows = in_one_trip(
-        session,
-        _keep(series_id, branch, places_of, length, last_place),
-        _tail(series_id, branch, limit),
-    )
+    _, rows = in_one_trip(session, _keep(growth), _tail(growth.series_id, growth.branch, limit))
     return _points(rows)
 
 
-def _keep(
-    series_id: int, branch: str, places_of: dict[int, float], length: int, last_place: float
-) -> tuple[str, dict[str, Any]]:
-    return _KEEP, {
-        "ids": list(places_of),
-        "places": list(places_of.values()),
-        "series_id": series_id,
-        "branch": branch,
-        "length": length,
-        "last_place": last_place,
-    }
+def _keep(growth: Growth) -> tuple[str, dict[str, Any]]:
+    ids, places_of = list(growth.places), list(growth.places.values())
+    return _KEEP, growth._asdict() | {"ids": ids, "places": places_of}
 
 
 _KEEP = """
