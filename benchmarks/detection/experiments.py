@@ -33,7 +33,7 @@ class Effort:
     """How much is measured."""
 
     quick: bool = False
-    per_cell: int = 1
+    per_cell: int = 3
     lengths: tuple[int, ...] = LENGTHS
     cvs: tuple[float, ...] = CVS
     speed_lengths: tuple[int, ...] = (1000, 2500, 5000, 10_000)
@@ -42,20 +42,22 @@ class Effort:
     speed_most: int = 1000
     """Most series of one length that are timed."""
     online_native: int = 4
-    online_prefixes: int = 1
-    checks: int = 150
+    online_prefixes: int = 4
+    checks: int = 300
     stopping: int = 5
 
 
 FULL = Effort()
 QUICK = Effort(
     quick=True,
+    per_cell=1,
     lengths=(30, 60, 125, 250),
     cvs=(0.01,),
     speed_lengths=(1000, 2500),
     speed_s=0.5,
     speed_most=200,
     online_native=1,
+    online_prefixes=1,
     checks=20,
     stopping=1,
 )
