@@ -24,7 +24,7 @@ from app.analysis.detection.results import Examination
 from app.analysis.detection.search import ROUNDS, Found, levels_of, search
 from app.analysis.detection.seasons import without_seasons
 from app.analysis.detection.signal import signal_of
-from app.analysis.detection.states import find_states, on_lower_state
+from app.analysis.detection.states import find_states, on_lower_state, took_sides
 
 FEWEST = 4
 """Values below which nothing can be said."""
@@ -72,7 +72,10 @@ def _find_with_excursions(y: Array, floor: float, least: float) -> Found:
 
 
 def _find(y: Array, floor: float, least: float) -> Found:
-    """Return what changed, clock states taken out with the levels that are found with them."""
+    """Return what changed, clock states taken out with the levels that are found with them.
+
+    Where the values do not bear that out there are no two states.
+    """
     states = find_states(y)
     if states is None:
         return search(y, y, floor, least, None)
@@ -83,4 +86,6 @@ def _find(y: Array, floor: float, least: float) -> Found:
             break
         before = found
         lowered = on_lower_state(y, levels_of(lowered, found.boundaries), states.distance)
+    if took_sides(y, found.segments.y, found.boundaries, states.distance):
+        return search(y, y, floor, least, None)
     return found

@@ -13,10 +13,17 @@ from typing import NamedTuple
 import numpy as np
 
 from app.analysis.arrays import Array
-from app.analysis.detection.boundaries import CERTAIN, Segments
+from app.analysis.detection.certainty import CERTAIN
+from app.analysis.detection.segments import Segments
 
 FEWEST = 3
 """Excursions of a series; fewer may be changes that were taken back."""
+
+FEWEST_ALIKE = 2
+"""The same of excursions to one level, as to a lower clock: the same change is seldom made and taken back twice."""
+
+ALIKE = 3.0
+"""Standard errors within which two excursions have the same height."""
 
 LONGEST = 60
 """Points of an excursion: what stays away for longer has changed for good."""
@@ -38,11 +45,12 @@ class Excursion(NamedTuple):
 
 def excursions_of(segments: Segments, boundaries: Sequence[int]) -> list[Excursion]:
     """Return the excursions of a series in order; none if they are too few to tell them from changes."""
-    if len(boundaries) < 2 * FEWEST:
+    if len(boundaries) < 2 * FEWEST_ALIKE:
         return []
     up, down = (_to_one_side(segments, boundaries, side) for side in (1, -1))
     most = max(up, down, key=lambda found: (len(found), -sum(one.end - one.start for one in found)))
-    return most if len(most) >= FEWEST else []
+    are_enough = len(most) >= FEWEST or (len(most) == FEWEST_ALIKE and _are_alike(segments, most))
+    return most if are_enough else []
 
 
 def above_base(n: int, excursions: Sequence[Excursion]) -> Array:
@@ -51,6 +59,13 @@ def above_base(n: int, excursions: Sequence[Excursion]) -> Array:
     for start, end, height in excursions:
         off[start:end] += height
     return off
+
+
+def _are_alike(segments: Segments, excursions: Sequence[Excursion]) -> bool:
+    """Tell whether two excursions may have one height; the levels around are taken to be as well known as their own."""
+    first, second = excursions
+    spread = 2 * sum(float(segments.noise.variance(one.start, one.end)) for one in excursions)
+    return (first.height - second.height) ** 2 <= ALIKE**2 * spread
 
 
 def _to_one_side(segments: Segments, boundaries: Sequence[int], side: int) -> list[Excursion]:

@@ -28,8 +28,11 @@ GROWTH = 1.5
 LONGEST_SHARE = 10
 """Lengths up to this part of the series are measured, longer ones extrapolated."""
 
-DOUBT = 7.0
-"""Independent windows that a measured inflation must weigh up: with fewer, white noise is believed."""
+DOUBT = 9.0
+"""Independent windows that a measured inflation must weigh up: with fewer, what is usual is believed."""
+
+WANDERING = 0.03
+"""Variance that no mean of runs falls below, over that of one run, where a series does not tell: machines wander."""
 
 MIN_GROWTH = 0.3
 """Smaller exponents of growth are chance, and not carried on."""
@@ -42,15 +45,16 @@ MAX_GROWTH = 2.0
 class NoiseProfile:
     """The noise of a series of n points.
 
-    `sd` is that of single runs; `inflation`, shape (n + 1,), the variance of a mean of k runs relative to white noise
-    of that sd; `lengths` the scales to look at. `weight_sums`, shape (n + 1,), are running sums of how much each run
-    counts: less where the series is noisier.
+    `sd` is that of single runs, `correlation` that of neighbouring ones; `inflation`, shape (n + 1,), the variance of a
+    mean of k runs relative to white noise of that sd; `lengths` the scales to look at. `weight_sums`, shape (n + 1,),
+    are running sums of how much each run counts: less where the series is noisier.
     """
 
     sd: float
     inflation: Array
     lengths: NDArray[np.intp]
     weight_sums: Array
+    correlation: float = 0.0
 
     def variance(self, start: NDArray[np.intp] | int, end: NDArray[np.intp] | int) -> Array:
         """Return the variance of the weighted mean of runs `start` to `end` (half-open), elementwise."""
@@ -75,21 +79,25 @@ def _lengths() -> Iterator[int]:
 _LENGTHS = np.array([*_lengths()], dtype=np.intp)
 
 
-def profile_of(y: Array, floor: float, weight_sums: Array) -> NoiseProfile:
+def profile_of(y: Array, floor: float, weight_sums: Array, wandering: float = WANDERING) -> NoiseProfile:
     """Return the noise of weighted `y`, shape (n,), whose known changes were taken out.
 
     Args:
         y: values times the roots of their weights.
         floor: least standard deviation of a run.
         weight_sums: running sums of the weights, shape (n + 1,).
+        wandering: variance that is believed of a long mean where few windows tell, over that of a run.
     """
     n = len(y)
     measured = lengths_up_to(max(1, n // LONGEST_SHARE))
     variances, windows = _contrasts(y, measured)
     white = max(float(variances[0]), floor**2)
-    log_inflation = np.log(np.maximum(variances, 1e-300) / white) * (windows / (windows + DOUBT))
+    seen = np.log(np.maximum(variances, 1e-300) / white)
+    believed = windows / (windows + DOUBT)
+    log_inflation = believed * seen + (1 - believed) * np.log1p(wandering * measured)
     rising = np.maximum(_isotonic(log_inflation, windows), 0.0)
-    return NoiseProfile(math.sqrt(white), _at_all_lengths(n, measured, rising), lengths_up_to(n), weight_sums)
+    inflation = _at_all_lengths(n, measured, rising)
+    return NoiseProfile(math.sqrt(white), inflation, lengths_up_to(n), weight_sums, _correlation(seen))
 
 
 def white_noise(y: Array, floor: float, weight_sums: Array) -> NoiseProfile:
@@ -154,6 +162,18 @@ def _contrasts(y: Array, lengths: NDArray[np.intp]) -> tuple[Array, Array]:
         contrast += sums[: -2 * k : every]
         variances[i] = robust_sd(contrast) ** 2 / (2 * k)
     return variances, (len(y) + 1 - 2 * lengths) / lengths
+
+
+def _correlation(log_inflation: Array) -> float:
+    """Return the correlation of neighbouring runs that the inflation at the lengths 1, 2, … tells; 0 without any.
+
+    Where it falls off geometrically, at φ, the contrast of two runs with the next two is (1 + φ)(2 + φ)/2 times as
+    large as that of one run with the next.
+    """
+    if len(log_inflation) < 2:
+        return 0.0
+    correlation = (math.sqrt(1 + 8 * math.exp(float(log_inflation[1]))) - 3) / 2
+    return min(correlation, 1.0)
 
 
 def _isotonic(values: Array, weights: Array) -> Array:

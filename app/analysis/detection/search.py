@@ -14,20 +14,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from app.analysis.arrays import Array, running_sums, upper_median
-from app.analysis.detection.boundaries import (
-    Segments,
-    placed,
-    replaced,
-    strongest,
-    strongest_by,
-    without_spikes,
-)
+from app.analysis.detection.boundaries import placed, replaced, without_spikes
+from app.analysis.detection.certainty import certain_where_placed, strongest, strongest_by
 from app.analysis.detection.excursions import Excursion
 from app.analysis.detection.explanation import cost_of
 from app.analysis.detection.noise import local_weights, profile_of, white_noise
 from app.analysis.detection.outliers import Bounded, without_outliers
 from app.analysis.detection.partition import best_partition
 from app.analysis.detection.scan import Scan
+from app.analysis.detection.segments import Segments
 
 ROUNDS = 3
 """Times that noise and changes are told apart anew; most series need two."""
@@ -70,6 +65,7 @@ def search(y: Array, raw: Array, floor: float, least: float, distance: float | N
     weights = np.ones(len(y)) if own is None else own
     segments, boundaries = _Search.of(treated, raw, weights, floor, least, distance).best()
     lasting, reverted = without_spikes(segments, boundaries)
+    lasting = certain_where_placed(segments, lasting)
     return Found(segments, lasting, _merged([*treated.spikes(), *reverted]), own is not None)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.analysis.arrays import Array, running_sums
-from app.analysis.detection.boundaries import Segments
+from app.analysis.detection.segments import Segments
 
 NEAR = 100
 """Points between two boundaries of one ramp at most; also how far beyond them a ramp may begin or end."""

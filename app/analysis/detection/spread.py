@@ -11,12 +11,12 @@ import math
 import numpy as np
 
 from app.analysis.arrays import running_sums
-from app.analysis.detection.boundaries import Segments
 from app.analysis.detection.noise import profile_of
 from app.analysis.detection.outliers import robust_sd
 from app.analysis.detection.results import Episode
 from app.analysis.detection.scan import Scan
 from app.analysis.detection.search import Found, boundaries_of, levels_of
+from app.analysis.detection.segments import Segments
 
 EVIDENT = 6.0
 """Standard errors of a change of the noise: scatter is judged with less care than levels."""
@@ -34,7 +34,8 @@ def changes_of_noise(found: Found) -> list[Episode]:
     roots = np.sqrt(np.abs(rest))
     weight_sums = np.arange(n + 1.0)
     sums = running_sums(roots)
-    noise = profile_of(roots - float(roots.mean()), 1e-3 * math.sqrt(found.segments.noise.sd), weight_sums)
+    floor = 1e-3 * math.sqrt(found.segments.noise.sd)
+    noise = profile_of(roots - float(roots.mean()), floor, weight_sums, wandering=0.0)
     segments = Segments(roots, np.ones(n), noise, sums, running_sums(roots * roots))
     places = boundaries_of(segments, Scan(sums, weight_sums), roots, None)
     edges = segments.edges(places)

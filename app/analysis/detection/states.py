@@ -8,6 +8,7 @@ nor changes. The method is our own.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,6 +68,21 @@ def on_lower_state(y: Array, level: Array, distance: float) -> Array:
     """Return `y` with every value on the lower state's side of a known `level`; all of shape (n,)."""
     result: Array = y - distance * _is_high(y, level, distance)
     return result
+
+
+def took_sides(y: Array, lowered: Array, boundaries: Sequence[int], distance: float) -> bool:
+    """Tell whether a change is only one of which state was taken for the lower one: the values do not show it.
+
+    Args:
+        y: the values, shape (n,).
+        lowered: the same on the lower state's level.
+        boundaries: ascending places where that level was found to change.
+        distance: between the states.
+    """
+    starts = np.array([0, *boundaries])
+    lengths = np.diff([*starts, len(y)])
+    told, seen = (np.diff(np.add.reduceat(of, starts) / lengths) for of in (lowered, y))
+    return bool(((np.abs(told) > distance / 2) & (np.abs(seen) < np.abs(told) / 2)).any())
 
 
 def _is_high(y: Array, level: Array, distance: float) -> NDArray[np.bool_]:

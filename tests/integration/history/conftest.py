@@ -42,7 +42,7 @@ class Branch:
 
     def check(self, commit: int, latency: float) -> None:
         """Check some head against a commit of the branch, whose latency [s] is given; then have it examined."""
-        head = sha(commit + 1) if commit == self.landed else f"{commit:039x}f"
+        head = sha(commit + 1) if commit == self.landed else f"f{commit:039x}"
         body = check_request(base={"sha": sha(commit)}, head={"sha": head}, source=self.source)
         headers = {"Authorization": f"Bearer {self.poster.token}"}
         response = self.poster.client.post("/api/v1/checks", json=body, headers=headers)

@@ -163,7 +163,7 @@ def among_many(poster: Poster, monkeypatch: pytest.MonkeyPatch) -> Poster:
 
 
 def test_suspicion_within_chance_is_told_as_such_and_nobody_is_asked_to_measure(among_many: Poster):
-    among_many.tell_all(stepped(33, at=30, by=0.03))
+    among_many.tell_all(stepped(34, at=30, by=0.03))
     (change,) = among_many.changes()
     assert (change["state"], change["reason"], change["p_value"] < 0.05) == ("suspected", WITHIN_CHANCE, True)
     assert among_many.wanted() == []
@@ -181,7 +181,7 @@ def wait(poster: Poster) -> None:
 def test_suspicion_that_others_come_to_share_is_wanted_to_be_measured_and_stays_so(
     among_many: Poster, monkeypatch: pytest.MonkeyPatch
 ):
-    among_many.tell_all(stepped(33, at=30, by=0.03))
+    among_many.tell_all(stepped(34, at=30, by=0.03))
     wait(among_many)
     assert among_many.wanted() == []
     monkeypatch.setattr(changes, "family", lambda *_, **__: ([1e-12] * 99, 100))
@@ -189,7 +189,7 @@ def test_suspicion_that_others_come_to_share_is_wanted_to_be_measured_and_stays_
     assert {wanted["commit"] for wanted in among_many.wanted()} == {sha(29), sha(30)}
     assert [change["reason"] for change in among_many.changes()] == [None]
     monkeypatch.setattr(changes, "family", lambda *_, **__: ([], 10**300))
-    among_many.tell(stepped(34, at=30, by=0.03)[33], 33)
+    among_many.tell(stepped(35, at=30, by=0.03)[34], 34)
     assert among_many.wanted() != []
 
 

@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 
 from app.analysis.detection import examine
-from app.analysis.detection.boundaries import AT_ONCE, CERTAIN, CERTAIN_AT_ENDS, NEAR_END, _bars
+from app.analysis.detection.certainty import (
+    AT_ONCE,
+    CERTAIN,
+    CERTAIN_AT_ENDS,
+    CERTAIN_AT_ONCE,
+    CERTAIN_WHERE_PLACED,
+    FEW,
+    NEAR_END,
+    _by_place,
+)
+from app.analysis.detection.p_values import chosen_p_value
+from app.analysis.detection.states import find_states, took_sides
 
 
 def noisy(n, seed=0, cv=0.01):
@@ -99,7 +110,16 @@ def test_so_it_is_downwards_and_of_values_that_are_not_positive():
     assert [e.size for e in found.episodes] == [None, None, None]
 
 
-def test_two_changes_that_were_taken_back_are_four_changes():
+def test_so_it_has_not_where_it_went_twice_to_the_same_level():
+    values = noisy(500)
+    values[60:90] *= 1.08
+    values[300:330] *= 1.08
+    found = examine(values)
+    assert found.change_points == ()
+    assert [(one.start, one.end) for one in found.episodes] == [(60, 90), (300, 330)]
+
+
+def test_two_changes_of_different_sizes_that_were_taken_back_are_four_changes():
     assert indices(with_excursions(500, [60, 300])) == [60, 90, 300, 330]
 
 
@@ -192,6 +212,24 @@ def test_a_step_of_eight_percent_is_found_in_any_noise(noise):
     assert found >= 8
 
 
+def test_heavy_tails_that_pass_for_two_states_raise_no_alarm():
+    """What changes there is only which of the two states was taken for the lower one."""
+    rng, passed = np.random.default_rng(3), 0
+    for _ in range(300):
+        size = np.where(rng.random(80) < 0.3, 0.03, 0.004)
+        values = np.exp(rng.laplace(0.0, size))
+        passed += find_states(np.log(values)) is not None
+        assert all(abs(point.change) > 0.003 for point in examine(values).change_points)
+    assert passed >= 5
+
+
+def test_sides_are_taken_where_the_values_do_not_show_the_change():
+    y = np.tile([0.0, 0.1, 0.1, 0.0], 25) + np.where(np.arange(100) < 50, 0.0, 0.1)
+    lowered = np.where(np.arange(100) < 50, 0.0, 0.1)
+    assert not took_sides(y, lowered, [50], distance=0.1)
+    assert took_sides(np.tile([0.0, 0.1, 0.1, 0.0], 25), lowered, [50], distance=0.1)
+
+
 def test_changes_below_the_minimum_effect_are_none():
     values = noisy(300)
     values[100:] *= 1.02
@@ -282,12 +320,19 @@ def test_a_hundred_thousand_points_are_examined():
         ((200, 100, 200), [CERTAIN, CERTAIN]),
         ((NEAR_END, 100, 200), [CERTAIN_AT_ENDS, CERTAIN]),
         ((200, 100, NEAR_END), [CERTAIN, CERTAIN_AT_ENDS]),
-        ((200, 100, AT_ONCE), [CERTAIN, CERTAIN]),
+        ((200, 100, AT_ONCE), [CERTAIN, CERTAIN_AT_ONCE]),
+        ((200, 100, FEW), [CERTAIN, CERTAIN_AT_ONCE]),
+        ((200, 100, FEW - 1), [CERTAIN, CERTAIN_AT_ENDS]),
     ],
 )
-def test_a_change_near_an_end_must_be_surer_but_for_the_newest(lengths, bars):
-    assert _bars(np.cumsum([0, *lengths]), CERTAIN).tolist() == bars
+def test_a_change_near_an_end_must_be_surer_but_not_where_some_points_show_it(lengths, bars):
+    assert _by_place(np.cumsum([0, *lengths]), correlation=0.0).tolist() == bars
 
 
-def test_a_bar_that_is_higher_already_stays():
-    assert _bars(np.array([0, 30, 60]), 9.0).tolist() == [9.0]
+@pytest.mark.parametrize(("correlation", "bar"), [(-0.4, CERTAIN_AT_ONCE), (0.1, 4.0), (0.6, CERTAIN)])
+def test_the_newest_points_tell_less_where_neighbours_are_correlated(correlation, bar):
+    assert _by_place(np.array([0, 100, 105]), correlation).tolist() == [pytest.approx(bar)]
+
+
+def test_a_change_that_is_told_has_a_p_value_below_five_percent():
+    assert chosen_p_value(CERTAIN_WHERE_PLACED, 10_000) < 0.05
