@@ -8,6 +8,7 @@ around it, so that it is neither noise nor a change. The method is our own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from app.analysis.arrays import Array
 from app.analysis.detection.certainty import CERTAIN
 from app.analysis.detection.segments import Segments
 
-FEWEST = 3
+FEWEST = 4
 """Excursions of a series; fewer may be changes that were taken back."""
 
 FEWEST_ALIKE = 2
@@ -49,7 +50,7 @@ def excursions_of(segments: Segments, boundaries: Sequence[int]) -> list[Excursi
         return []
     up, down = (_to_one_side(segments, boundaries, side) for side in (1, -1))
     most = max(up, down, key=lambda found: (len(found), -sum(one.end - one.start for one in found)))
-    are_enough = len(most) >= FEWEST or (len(most) == FEWEST_ALIKE and _are_alike(segments, most))
+    are_enough = len(most) >= FEWEST or (len(most) >= FEWEST_ALIKE and _are_alike(segments, most))
     return most if are_enough else []
 
 
@@ -62,10 +63,12 @@ def above_base(n: int, excursions: Sequence[Excursion]) -> Array:
 
 
 def _are_alike(segments: Segments, excursions: Sequence[Excursion]) -> bool:
-    """Tell whether two excursions may have one height; the levels around are taken to be as well known as their own."""
-    first, second = excursions
-    spread = 2 * sum(float(segments.noise.variance(one.start, one.end)) for one in excursions)
-    return (first.height - second.height) ** 2 <= ALIKE**2 * spread
+    """Tell whether all may have one height, the levels around being as well known as their own."""
+    measured = [(one.height, 2 * float(segments.noise.variance(one.start, one.end))) for one in excursions]
+    return all(
+        (height - other) ** 2 <= ALIKE**2 * (variance + its_variance)
+        for (height, variance), (other, its_variance) in combinations(measured, 2)
+    )
 
 
 def _to_one_side(segments: Segments, boundaries: Sequence[int], side: int) -> list[Excursion]:

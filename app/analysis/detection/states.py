@@ -18,19 +18,19 @@ from numpy.typing import NDArray
 from app.analysis.arrays import MAD_TO_SD, Array
 from app.analysis.detection.outliers import robust_sd
 
-MIN_POINTS = 40
+MIN_POINTS = 30
 """Fewer points cannot tell two states from steps."""
 
-MIN_SWITCHES = 8
+MIN_SWITCHES = 6
 """A machine that changed its state fewer times may have changed for good."""
 
 MIN_DISTANCE = 3.2
 """Standard deviations within a state by which the states must lie apart."""
 
-VALLEY = 0.5
+VALLEY = 0.65
 """Largest density between the states, over the lower density at one of them. One broad law has no valley."""
 
-MOST_AT_HALF = 2.2
+MOST_AT_HALF = 3
 """Differences of about half the distance, over those of about the distance; one normal law has more."""
 
 _WINDOW = 31

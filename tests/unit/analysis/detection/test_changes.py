@@ -91,23 +91,24 @@ def with_excursions(n, starts, seed=0, length=30):
 
 
 def test_a_level_that_goes_away_and_comes_back_again_and_again_has_not_changed():
-    found = examine(with_excursions(500, [60, 180, 300]))
+    found = examine(with_excursions(500, [60, 180, 300, 420]))
     assert found.change_points == ()
     assert [(e.start, e.end, e.kind) for e in found.episodes] == [
         (60, 90, "spike"),
         (180, 210, "spike"),
         (300, 330, "spike"),
+        (420, 450, "spike"),
     ]
-    assert [e.size for e in found.episodes] == pytest.approx([0.08, 0.10, 0.12], abs=0.01)
+    assert [e.size for e in found.episodes] == pytest.approx([0.08, 0.10, 0.12, 0.14], abs=0.01)
     assert found.noise == pytest.approx(0.01, rel=0.15)
 
 
 def test_so_it_is_downwards_and_of_values_that_are_not_positive():
-    values = with_excursions(500, [60, 180, 300])
+    values = with_excursions(500, [60, 180, 300, 420])
     assert indices(1 / values) == []
     found = examine(values - 1)
     assert found.change_points == ()
-    assert [e.size for e in found.episodes] == [None, None, None]
+    assert [e.size for e in found.episodes] == [None, None, None, None]
 
 
 def test_so_it_has_not_where_it_went_twice_to_the_same_level():
@@ -119,17 +120,17 @@ def test_so_it_has_not_where_it_went_twice_to_the_same_level():
     assert [(one.start, one.end) for one in found.episodes] == [(60, 90), (300, 330)]
 
 
-def test_two_changes_of_different_sizes_that_were_taken_back_are_four_changes():
-    assert indices(with_excursions(500, [60, 300])) == [60, 90, 300, 330]
+def test_three_changes_of_different_sizes_that_were_taken_back_are_six_changes():
+    assert indices(with_excursions(500, [60, 180, 300])) == [60, 90, 180, 210, 300, 330]
 
 
 def test_what_stays_away_or_comes_back_only_in_part_is_no_excursion():
-    assert len(indices(with_excursions(700, [60, 250, 450], length=70))) == 6
+    assert len(indices(with_excursions(900, [60, 250, 450, 650], length=70))) == 8
     values = noisy(500)
-    for start in (60, 180, 300):
+    for start in (60, 180, 300, 420):
         values[start:] *= 1.1
         values[start + 30 :] /= 1.03
-    assert len(indices(values)) == 6
+    assert len(indices(values)) == 8
 
 
 def test_a_step_beside_excursions_and_within_one_is_found_with_its_size():
@@ -142,7 +143,7 @@ def test_a_step_beside_excursions_and_within_one_is_found_with_its_size():
 
 
 def test_excursions_can_be_taken_as_changes():
-    assert len(indices(with_excursions(500, [60, 180, 300]), with_excursions=False)) == 6
+    assert len(indices(with_excursions(500, [60, 180, 300, 420]), with_excursions=False)) == 8
 
 
 def test_a_spike_that_reverts_is_an_episode_and_no_change():
