@@ -23,7 +23,7 @@ FEWEST = 4
 FEWEST_ALIKE = 2
 """The same of excursions to one level, as to a lower clock: the same change is seldom made and taken back twice."""
 
-ALIKE = 3.0
+ALIKE = 2.5
 """Standard errors within which two excursions have the same height."""
 
 LONGEST = 60
