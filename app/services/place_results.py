@@ -63,7 +63,7 @@ class _Placing:
             self._unwritten[result.result_id] = place
             if place < self._end:
                 inserted.append(result.result_id)
-        newest = history.keep_and_read(self._session, self._growth(), limit=recent)
+        newest = history.keep_and_read(self._session, self._take_growth(), limit=recent)
         first = history.first_place(self._session, inserted)
         return Placed(self._branch, self._length, newest, first, self._new[0].has_recent_changes)
 
@@ -101,9 +101,9 @@ class _Placing:
 
     def _write(self) -> None:
         if self._unwritten:
-            history.keep(self._session, self._growth())
+            history.keep(self._session, self._take_growth())
 
-    def _growth(self) -> Growth:
+    def _take_growth(self) -> Growth:
         """Return what is to be written, once."""
         places, self._unwritten = self._unwritten, {}
         return Growth(self._series.id, self._branch, places, self._length, self._end)

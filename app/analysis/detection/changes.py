@@ -2,7 +2,7 @@
 
     values → working scale → patterns of the week and clock states taken out → outliers drawn in
            → noise at every length → candidates → best partition → what is certain → exact places
-           → steps, ramps and spikes told apart
+           → what is nearly certain there → steps, ramps and spikes told apart
 
 The middle line is gone through again with the changes found so far taken out of the noise, until nothing moves; and
 all but the ends once more where the level went away and came back again and again. What each step rests on is said in
@@ -24,7 +24,7 @@ from app.analysis.detection.results import Examination
 from app.analysis.detection.search import ROUNDS, Found, levels_of, search
 from app.analysis.detection.seasons import without_seasons
 from app.analysis.detection.signal import signal_of
-from app.analysis.detection.states import find_states, on_lower_state, took_sides
+from app.analysis.detection.states import find_states, on_lower_state, only_states_changed
 
 FEWEST = 4
 """Values below which nothing can be said."""
@@ -74,18 +74,19 @@ def _find_with_excursions(y: Array, floor: float, least: float) -> Found:
 def _find(y: Array, floor: float, least: float) -> Found:
     """Return what changed, clock states taken out with the levels that are found with them.
 
-    Where the values do not bear that out there are no two states.
+    Where they would make a change that the values do not show, there are no two states.
     """
     states = find_states(y)
     if states is None:
         return search(y, y, floor, least, None)
     lowered, before = states.y, None
     for _ in range(ROUNDS):
-        found = search(lowered, y, floor, least, states.distance)
+        searched = lowered
+        found = search(searched, y, floor, least, states.distance)
         if before is not None and found.boundaries == before.boundaries:
             break
         before = found
-        lowered = on_lower_state(y, levels_of(lowered, found.boundaries), states.distance)
-    if took_sides(y, found.segments.y, found.boundaries, states.distance):
+        lowered = on_lower_state(y, levels_of(searched, found.boundaries), states.distance)
+    if only_states_changed(y, searched, found.boundaries, states.distance):
         return search(y, y, floor, least, None)
     return found

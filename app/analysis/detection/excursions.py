@@ -21,10 +21,10 @@ FEWEST = 4
 """Excursions of a series; fewer may be changes that were taken back."""
 
 FEWEST_ALIKE = 2
-"""The same of excursions to one level, as to a lower clock: the same change is seldom made and taken back twice."""
+"""The same of excursions of one height, as to a lower clock: the same change is seldom made and taken back twice."""
 
 ALIKE = 2.5
-"""Standard errors within which two excursions have the same height."""
+"""Standard errors of the difference of two heights within which they may be the same."""
 
 LONGEST = 60
 """Points of an excursion: what stays away for longer has changed for good."""
@@ -37,11 +37,15 @@ ASIDE = 1
 
 
 class Excursion(NamedTuple):
-    """A stretch from row `start` to `end`, half-open, that lies `height` above the level around it (below, if < 0)."""
+    """A stretch from row `start` to `end`, half-open, that lies `height` above the level around it (below, if < 0).
+
+    `variance` is that of the height.
+    """
 
     start: int
     end: int
     height: float
+    variance: float
 
 
 def excursions_of(segments: Segments, boundaries: Sequence[int]) -> list[Excursion]:
@@ -50,24 +54,23 @@ def excursions_of(segments: Segments, boundaries: Sequence[int]) -> list[Excursi
         return []
     up, down = (_to_one_side(segments, boundaries, side) for side in (1, -1))
     most = max(up, down, key=lambda found: (len(found), -sum(one.end - one.start for one in found)))
-    are_enough = len(most) >= FEWEST or (len(most) >= FEWEST_ALIKE and _are_alike(segments, most))
+    are_enough = len(most) >= FEWEST or (len(most) >= FEWEST_ALIKE and _are_alike(most))
     return most if are_enough else []
 
 
 def above_base(n: int, excursions: Sequence[Excursion]) -> Array:
     """Return how far each of `n` points lies off the base level, shape (n,)."""
     off = np.zeros(n)
-    for start, end, height in excursions:
-        off[start:end] += height
+    for one in excursions:
+        off[one.start : one.end] += one.height
     return off
 
 
-def _are_alike(segments: Segments, excursions: Sequence[Excursion]) -> bool:
-    """Tell whether all may have one height, the levels around being as well known as their own."""
-    measured = [(one.height, 2 * float(segments.noise.variance(one.start, one.end))) for one in excursions]
+def _are_alike(excursions: Sequence[Excursion]) -> bool:
+    """Tell whether all may have one height."""
     return all(
-        (height - other) ** 2 <= ALIKE**2 * (variance + its_variance)
-        for (height, variance), (other, its_variance) in combinations(measured, 2)
+        (one.height - other.height) ** 2 <= ALIKE**2 * (one.variance + other.variance)
+        for one, other in combinations(excursions, 2)
     )
 
 
@@ -83,7 +86,10 @@ def _to_one_side(segments: Segments, boundaries: Sequence[int], side: int) -> li
         if back is None:
             i += 1
             continue
-        found.append(Excursion(boundaries[i], boundaries[back], side * float(jumps[i] - jumps[back]) / 2))
+        height = side * float(jumps[i] - jumps[back]) / 2
+        away = float(segments.noise.variance(boundaries[i], boundaries[back]))
+        around = float(spread[i] + spread[back + 1]) / 4
+        found.append(Excursion(boundaries[i], boundaries[back], height, away + around))
         i = back + 1
     return found
 

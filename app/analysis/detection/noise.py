@@ -31,8 +31,8 @@ LONGEST_SHARE = 10
 DOUBT = 9.0
 """Independent windows that a measured inflation must weigh up: with fewer, what is usual is believed."""
 
-WANDERING = 0.03
-"""Variance that no mean of runs falls below, over that of one run, where a series does not tell: machines wander."""
+WANDERING = 0.02
+"""Variance that means of many runs keep, over that of one run, as far as a series does not tell: machines wander."""
 
 MIN_GROWTH = 0.3
 """Smaller exponents of growth are chance, and not carried on."""
@@ -45,16 +45,16 @@ MAX_GROWTH = 2.0
 class NoiseProfile:
     """The noise of a series of n points.
 
-    `sd` is that of single runs, `correlation` that of neighbouring ones; `inflation`, shape (n + 1,), the variance of a
-    mean of k runs relative to white noise of that sd; `lengths` the scales to look at. `weight_sums`, shape (n + 1,),
-    are running sums of how much each run counts: less where the series is noisier.
+    `sd` is that of single runs, `correlation` that of neighbouring ones, None where it is not known; `inflation`, shape
+    (n + 1,), the variance of a mean of k runs relative to white noise of that sd; `lengths` the scales to look at.
+    `weight_sums`, shape (n + 1,), are running sums of how much each run counts: less where the series is noisier.
     """
 
     sd: float
     inflation: Array
     lengths: NDArray[np.intp]
     weight_sums: Array
-    correlation: float = 0.0
+    correlation: float | None = None
 
     def variance(self, start: NDArray[np.intp] | int, end: NDArray[np.intp] | int) -> Array:
         """Return the variance of the weighted mean of runs `start` to `end` (half-open), elementwise."""
@@ -94,9 +94,10 @@ def profile_of(y: Array, floor: float, weight_sums: Array, wandering: float = WA
     white = max(float(variances[0]), floor**2)
     seen = np.log(np.maximum(variances, 1e-300) / white)
     believed = windows / (windows + DOUBT)
-    log_inflation = believed * seen + (1 - believed) * np.log1p(wandering * measured)
-    rising = np.maximum(_isotonic(log_inflation, windows), 0.0)
-    inflation = _at_all_lengths(n, measured, rising)
+    rising = np.maximum(_isotonic(believed * seen, windows), 0.0)
+    usual = (1 - believed[-1]) * np.log1p(wandering * np.arange(-1.0, n).clip(0.0))
+    shrunk = rising + (1 - believed) * np.log1p(wandering * (measured - 1))
+    inflation = np.exp(_at_all_lengths(n, measured, shrunk, _growth(measured, rising), usual))
     return NoiseProfile(math.sqrt(white), inflation, lengths_up_to(n), weight_sums, _correlation(seen))
 
 
@@ -164,16 +165,15 @@ def _contrasts(y: Array, lengths: NDArray[np.intp]) -> tuple[Array, Array]:
     return variances, (len(y) + 1 - 2 * lengths) / lengths
 
 
-def _correlation(log_inflation: Array) -> float:
-    """Return the correlation of neighbouring runs that the inflation at the lengths 1, 2, … tells; 0 without any.
+def _correlation(seen: Array) -> float | None:
+    """Return the correlation of neighbouring runs that the contrasts tell; None with those of one length alone.
 
-    Where it falls off geometrically, at φ, the contrast of two runs with the next two is (1 + φ)(2 + φ)/2 times as
-    large as that of one run with the next.
+    Where it falls off geometrically, at φ, the variance of a run that pairs of runs imply is (1 + φ)(2 + φ)/2 times
+    that which single ones do; `seen` are logarithms of such ratios at the lengths 1, 2, ….
     """
-    if len(log_inflation) < 2:
-        return 0.0
-    correlation = (math.sqrt(1 + 8 * math.exp(float(log_inflation[1]))) - 3) / 2
-    return min(correlation, 1.0)
+    if len(seen) < 2:
+        return None
+    return min(1.0, (math.sqrt(1 + 8 * math.exp(float(seen[1]))) - 3) / 2)
 
 
 def _isotonic(values: Array, weights: Array) -> Array:
@@ -190,19 +190,26 @@ def _isotonic(values: Array, weights: Array) -> Array:
     return np.repeat([value for value, _, _ in blocks], [size for _, _, size in blocks])
 
 
-def _at_all_lengths(n: int, measured: NDArray[np.intp], log_inflation: Array) -> Array:
-    """Return the inflation at lengths 0 to n, interpolated and carried on in logarithms."""
-    growth = 0.0
-    if len(measured) >= 4:
-        rise = float(log_inflation[-1] - log_inflation[-4])
-        growth = min(rise / math.log(measured[-1] / measured[-4]), MAX_GROWTH)
-        growth = growth if growth >= MIN_GROWTH else 0.0
-    logs, known = _log_lengths(n), np.log(measured)
-    curve = np.interp(logs, known, log_inflation)
-    if growth:
-        curve += growth * np.maximum(logs - known[-1], 0.0)
-    result: Array = np.exp(curve)
-    return result
+def _growth(measured: NDArray[np.intp], log_inflation: Array) -> float:
+    """Return the exponent at which the inflation grows at the longest lengths; 0 where that may be chance."""
+    if len(measured) < 4:
+        return 0.0
+    rise = float(log_inflation[-1] - log_inflation[-4])
+    growth = min(rise / math.log(measured[-1] / measured[-4]), MAX_GROWTH)
+    return growth if growth >= MIN_GROWTH else 0.0
+
+
+def _at_all_lengths(
+    n: int, measured: NDArray[np.intp], log_inflation: Array, growth: float, usual: Array
+) -> Array:
+    """Return the logarithm of the inflation at lengths 0 to n.
+
+    Beyond the measured lengths it is carried on by its own growth or, where that is more, as is usual, shape (n + 1,).
+    """
+    logs, known, last = _log_lengths(n), np.log(measured), int(measured[-1])
+    curve: Array = np.interp(logs, known, log_inflation)
+    curve[last:] += np.maximum(growth * (logs[last:] - logs[last]), usual[last:] - usual[last])
+    return curve
 
 
 @lru_cache(maxsize=8)

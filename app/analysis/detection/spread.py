@@ -35,6 +35,7 @@ def changes_of_noise(found: Found) -> list[Episode]:
     weight_sums = np.arange(n + 1.0)
     sums = running_sums(roots)
     floor = 1e-3 * math.sqrt(found.segments.noise.sd)
+    # How much runs scatter does not wander as their level does.
     noise = profile_of(roots - float(roots.mean()), floor, weight_sums, wandering=0.0)
     segments = Segments(roots, np.ones(n), noise, sums, running_sums(roots * roots))
     places = boundaries_of(segments, Scan(sums, weight_sums), roots, None)

@@ -1,8 +1,8 @@
 """Two clock states: a machine that runs at one of two speeds, and takes the other one now and then.
 
 The distance between the states is seen in neighbouring runs, whose differences are either noise or that distance.
-Where two states are beyond doubt, each value is put on the lower one's level, so that the states are neither noise
-nor changes. The method is our own.
+Where two states are likely, each value is put on the lower one's level, so that the states are neither noise nor
+changes; they are given up where a change comes out that the values do not show. The method is our own.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ VALLEY = 0.65
 """Largest density between the states, over the lower density at one of them. One broad law has no valley."""
 
 MOST_AT_HALF = 3
-"""Differences of about half the distance, over those of about the distance; one normal law has more."""
+"""Differences of about half the distance, over those of about the distance: one broad law has many."""
 
 _WINDOW = 31
 """Points among which both states are to be found."""
@@ -70,12 +70,12 @@ def on_lower_state(y: Array, level: Array, distance: float) -> Array:
     return result
 
 
-def took_sides(y: Array, lowered: Array, boundaries: Sequence[int], distance: float) -> bool:
+def only_states_changed(y: Array, lowered: Array, boundaries: Sequence[int], distance: float) -> bool:
     """Tell whether a change is only one of which state was taken for the lower one: the values do not show it.
 
     Args:
         y: the values, shape (n,).
-        lowered: the same on the lower state's level.
+        lowered: the same, each on the lower state's level.
         boundaries: ascending places where that level was found to change.
         distance: between the states.
     """

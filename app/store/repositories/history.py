@@ -234,8 +234,8 @@ def keep_and_read(session: Session, growth: Growth, *, limit: int) -> Points:
 
 
 def _keep(growth: Growth) -> tuple[str, dict[str, Any]]:
-    ids, places_of = list(growth.places), list(growth.places.values())
-    return _KEEP, growth._asdict() | {"ids": ids, "places": places_of}
+    ids, its_places = list(growth.places), list(growth.places.values())
+    return _KEEP, growth._asdict() | {"ids": ids, "places": its_places}
 
 
 _KEEP = """

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from app.analysis.chance import FALSE_DISCOVERY_RATE, largest_beyond_chance
-from app.analysis.detection.certainty import CERTAIN, CERTAIN_AT_ONCE
+from app.analysis.detection.certainty import CERTAIN, CERTAIN_WHERE_PLACED
 from app.analysis.detection.incremental import STRIDE, TAIL, examine_tail
 from app.analysis.detection.p_values import chosen_p_value
 from app.analysis.detection.report import CONFIRMED
@@ -94,9 +94,9 @@ def test_figures_of_the_statistics_page_follow_from_the_constants():
     weakest, surest = chosen_p_value(CERTAIN, longest), chosen_p_value(CONFIRMED, longest)
     assert largest_beyond_chance([weakest], 26) == weakest
     assert largest_beyond_chance([weakest], 27) == 0.0
-    newest = chosen_p_value(CERTAIN_AT_ONCE, longest)
-    assert largest_beyond_chance([newest], 3) == newest
-    assert largest_beyond_chance([newest], 4) == 0.0
+    least = chosen_p_value(CERTAIN_WHERE_PLACED, longest)
+    assert largest_beyond_chance([least], 2) == least
+    assert largest_beyond_chance([least], 3) == 0.0
     assert largest_beyond_chance([weakest] * 7, SERIES) == 0.0
     assert largest_beyond_chance([weakest] * 8, SERIES) == weakest
     assert chosen_p_value(4.8, longest) < FALSE_DISCOVERY_RATE / SERIES < chosen_p_value(4.7, longest)

@@ -12,10 +12,11 @@ from app.analysis.detection.certainty import (
     CERTAIN_WHERE_PLACED,
     FEW,
     NEAR_END,
+    UNTIL,
     _by_place,
 )
 from app.analysis.detection.p_values import chosen_p_value
-from app.analysis.detection.states import find_states, took_sides
+from app.analysis.detection.states import find_states, only_states_changed
 
 
 def noisy(n, seed=0, cv=0.01):
@@ -220,15 +221,15 @@ def test_heavy_tails_that_pass_for_two_states_raise_no_alarm():
         size = np.where(rng.random(80) < 0.3, 0.03, 0.004)
         values = np.exp(rng.laplace(0.0, size))
         passed += find_states(np.log(values)) is not None
-        assert all(abs(point.change) > 0.003 for point in examine(values).change_points)
+        assert examine(values).change_points == ()
     assert passed >= 5
 
 
 def test_sides_are_taken_where_the_values_do_not_show_the_change():
     y = np.tile([0.0, 0.1, 0.1, 0.0], 25) + np.where(np.arange(100) < 50, 0.0, 0.1)
     lowered = np.where(np.arange(100) < 50, 0.0, 0.1)
-    assert not took_sides(y, lowered, [50], distance=0.1)
-    assert took_sides(np.tile([0.0, 0.1, 0.1, 0.0], 25), lowered, [50], distance=0.1)
+    assert not only_states_changed(y, lowered, [50], distance=0.1)
+    assert only_states_changed(np.tile([0.0, 0.1, 0.1, 0.0], 25), lowered, [50], distance=0.1)
 
 
 def test_changes_below_the_minimum_effect_are_none():
@@ -324,6 +325,10 @@ def test_a_hundred_thousand_points_are_examined():
         ((200, 100, AT_ONCE), [CERTAIN, CERTAIN_AT_ONCE]),
         ((200, 100, FEW), [CERTAIN, CERTAIN_AT_ONCE]),
         ((200, 100, FEW - 1), [CERTAIN, CERTAIN_AT_ENDS]),
+        ((200, 100, UNTIL), [CERTAIN, CERTAIN_AT_ENDS]),
+        ((200, 9, AT_ONCE), [CERTAIN, CERTAIN]),
+        ((2, AT_ONCE), [CERTAIN]),
+        ((NEAR_END, AT_ONCE), [CERTAIN_AT_ONCE]),
     ],
 )
 def test_a_change_near_an_end_must_be_surer_but_not_where_some_points_show_it(lengths, bars):
@@ -335,5 +340,14 @@ def test_the_newest_points_tell_less_where_neighbours_are_correlated(correlation
     assert _by_place(np.array([0, 100, 105]), correlation).tolist() == [pytest.approx(bar)]
 
 
-def test_a_change_that_is_told_has_a_p_value_below_five_percent():
+def test_the_bar_of_the_newest_points_rises_from_one_to_the_other():
+    bars = [_by_place(np.array([0, 100, 100 + points]), 0.0)[0] for points in range(AT_ONCE, UNTIL + 1)]
+    assert np.diff(bars) == pytest.approx((CERTAIN_AT_ENDS - CERTAIN_AT_ONCE) / (UNTIL - AT_ONCE))
+
+
+def test_with_too_few_points_to_know_the_correlation_no_bar_is_lower():
+    assert _by_place(np.array([0, 12, 18]), None).tolist() == [CERTAIN]
+
+
+def test_what_is_nearly_certain_has_a_p_value_below_five_percent():
     assert chosen_p_value(CERTAIN_WHERE_PLACED, 10_000) < 0.05
