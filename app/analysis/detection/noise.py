@@ -95,9 +95,10 @@ def profile_of(y: Array, floor: float, weight_sums: Array, wandering: float = WA
     seen = np.log(np.maximum(variances, 1e-300) / white)
     believed = windows / (windows + DOUBT)
     rising = np.maximum(_isotonic(believed * seen, windows), 0.0)
-    usual = (1 - believed[-1]) * np.log1p(wandering * np.arange(-1.0, n).clip(0.0))
-    shrunk = rising + (1 - believed) * np.log1p(wandering * (measured - 1))
-    inflation = np.exp(_at_all_lengths(n, measured, shrunk, _growth(measured, rising), usual))
+    usual = _usual(n, wandering)
+    shrunk = rising + (1 - believed) * usual[measured]
+    beyond = (1 - float(believed[-1])) * usual[measured[-1] :]
+    inflation = np.exp(_at_all_lengths(n, measured, shrunk, _growth(measured, rising), beyond))
     return NoiseProfile(math.sqrt(white), inflation, lengths_up_to(n), weight_sums, _correlation(seen))
 
 
@@ -200,16 +201,24 @@ def _growth(measured: NDArray[np.intp], log_inflation: Array) -> float:
 
 
 def _at_all_lengths(
-    n: int, measured: NDArray[np.intp], log_inflation: Array, growth: float, usual: Array
+    n: int, measured: NDArray[np.intp], log_inflation: Array, growth: float, beyond: Array
 ) -> Array:
     """Return the logarithm of the inflation at lengths 0 to n.
 
-    Beyond the measured lengths it is carried on by its own growth or, where that is more, as is usual, shape (n + 1,).
+    From the longest measured length on it is carried on by its own growth or, where that is more, as `beyond` rises,
+    shape (n + 1 − measured[−1],).
     """
     logs, known, last = _log_lengths(n), np.log(measured), int(measured[-1])
     curve: Array = np.interp(logs, known, log_inflation)
-    curve[last:] += np.maximum(growth * (logs[last:] - logs[last]), usual[last:] - usual[last])
+    curve[last:] += np.maximum(growth * (logs[last:] - logs[last]), beyond - beyond[0])
     return curve
+
+
+@lru_cache(maxsize=8)
+def _usual(n: int, wandering: float) -> Array:
+    """Return the logarithm of the inflation at lengths 0 to n of a machine that wanders."""
+    result: Array = np.log1p(wandering * np.arange(-1.0, n).clip(0.0))
+    return result
 
 
 @lru_cache(maxsize=8)
