@@ -47,7 +47,7 @@ def placed(segments: Segments, boundaries: Sequence[int], raw: Array, distance: 
         distance: between two clock states, of which a value may be in either; None without states.
     """
     edges = segments.edges(boundaries)
-    phi = _correlation(segments, boundaries) if distance is None else 0.0
+    phi = _correlation_at_lag_one(segments, boundaries) if distance is None else 0.0
     for i in range(1, len(edges) - 1):
         start, at, end = edges[i - 1 : i + 2]
         low, high = max(start + 1, at - REACH), min(end - 1, at + REACH)
@@ -66,7 +66,7 @@ def placed(segments: Segments, boundaries: Sequence[int], raw: Array, distance: 
     return edges[1:-1]
 
 
-def _correlation(segments: Segments, boundaries: Sequence[int]) -> float:
+def _correlation_at_lag_one(segments: Segments, boundaries: Sequence[int]) -> float:
     """Return the correlation of neighbouring runs around their levels; 0 where it is small."""
     edges = segments.edges(boundaries)
     rest = segments.y - np.repeat(segments.means(boundaries), np.diff(edges))

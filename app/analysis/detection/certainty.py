@@ -100,9 +100,11 @@ class _Rest:
 def _by_place(edges: NDArray[np.intp], correlation: float | None) -> Array:
     """Return from how many standard errors on each inner edge stays, shape (len(edges) − 2,)."""
     bars, lengths = np.full(len(edges) - 2, CERTAIN), np.diff(edges)
-    if len(bars) and lengths[0] <= NEAR_END:
+    if not len(bars):
+        return bars
+    if lengths[0] <= NEAR_END:
         bars[0] = CERTAIN_AT_ENDS
-    if len(bars) and lengths[-1] <= NEAR_END:
+    if lengths[-1] <= NEAR_END:
         bars[-1] = _of_newest(int(lengths[-1]), int(lengths[-2]), correlation)
     return bars
 

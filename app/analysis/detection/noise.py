@@ -19,7 +19,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from app.analysis.arrays import MAD_TO_SD, Array, running_sums
+from app.analysis.arrays import MAD_TO_SD, Array, running_sums, upper_median
 from app.analysis.detection.outliers import robust_sd
 
 GROWTH = 1.5
@@ -119,8 +119,7 @@ def local_weights(y: Array) -> Array | None:
     if n < 2 * _LOCAL:
         return None
     steps = np.abs(y[1:] - y[:-1])
-    middle = len(steps) // 2
-    typical = MAD_TO_SD * float(np.partition(steps, middle)[middle])
+    typical = MAD_TO_SD * upper_median(steps)
     if typical < 1e-100:  # its square would be 0
         return None
     squares = np.minimum(steps, _LOCAL_CUT * typical) ** 2

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from app.analysis.arrays import MAD_TO_SD, Array
+from app.analysis.arrays import MAD_TO_SD, Array, upper_median
 from app.analysis.detection.outliers import robust_sd
 
 MIN_POINTS = 30
@@ -106,8 +106,7 @@ def _distance(y: Array) -> float | None:
     near, far = sizes[:cut], sizes[cut:]
     distance = float(far[len(far) // 2])
     noise = math.sqrt(float(near @ near) / cut)
-    off = np.abs(far - distance)
-    width = MAD_TO_SD * float(np.partition(off, len(off) // 2)[len(off) // 2])
+    width = MAD_TO_SD * upper_median(np.abs(far - distance))
     if not (0 < 2.2 * noise <= distance and width <= 1.6 * noise):
         return None
     at_half, at_distance = (_count(sizes, share * distance, 0.15 * distance) for share in (0.5, 1.0))
