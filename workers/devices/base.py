@@ -10,38 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
-from workers.host.fingerprint import Fingerprint, machine_hash
+from workers.host.fingerprint import Fingerprint, host_fingerprint, machine_hash, with_unavailable
 from workers.host.locks import LockFile, lock_path
 from workers.protocol import DeviceReport
-
-TICK_FIELDS = (
-    "t_ns",
-    "util",
-    "sm_clock_hz",
-    "mem_clock_hz",
-    "power_w",
-    "energy_j_total",
-    "temp_c",
-    "mem_temp_c",
-    "mem_used_b",
-    "throttle_mask",
-    "throttle_ns",
-    "ecc_corrected",
-    "ecc_uncorrected",
-    "remapped_rows",
-    "xid_count",
-    "pcie_gen",
-    "pcie_width",
-    "foreign_pids",
-    "host_cpu_foreign",
-    "host_steal",
-    "swap_in_b",
-    "power_limit_w",
-    "mode",
-)
-"""The readings of one moment that a device may give."""
+from workers.readings.record import DeviceRecord, Facts, Tick
 
 CACHE_VARIABLES = (
     "CUDA_CACHE_PATH",
@@ -56,9 +30,38 @@ CACHE_VARIABLES = (
 )
 """Where compilers look for the folder that they keep their results in."""
 
-Tick = dict[str, Any]
 DeviceTimer = Callable[[Callable[[], object]], int]
 """Runs a function and returns how long the device worked on it [ns]."""
+
+
+MACHINE_FACTS = (
+    "architecture",
+    "memory_b",
+    "driver",
+    "firmware",
+    "runtime",
+    "power_limit_default_w",
+    "app_sm_clock_hz",
+    "app_mem_clock_hz",
+    "clock_policy",
+    "ecc_mode",
+    "partition_mode",
+    "partitions",
+    "power_mode",
+    "instance_type",
+)
+"""Facts that belong to the hashed part of the fingerprint: a change in one begins an epoch of the device."""
+
+IDENTITY_FACTS = ("uuid", "serial", "pci_bus_id", "index")
+"""Facts that say which device it is, and are not hashed."""
+
+
+class Lack(NamedTuple):
+    """Something that cannot be read here: what, why, and what to do about it."""
+
+    what: str
+    why: str
+    how: str
 
 
 @dataclass(frozen=True)
@@ -104,11 +107,39 @@ class Device(ABC):
     @classmethod
     @abstractmethod
     def detect(cls, host: Host) -> list[Self]:
-        """Return the devices of this kind that this host has."""
+        """Return the devices of this kind that this host has; none where their vendor's tools are missing."""
+
+    @classmethod
+    def absent(cls) -> Lack | None:
+        """Return why devices of this kind that may be here were not found; None where nothing points to one."""
+        return None
 
     @abstractmethod
+    def facts(self) -> Facts:
+        """Return every one of `FACTS`, and `unavailable`, read anew."""
+
+    def lacks(self) -> list[Lack]:
+        """Return what telemetry this device could give and does not here, and how to get it."""
+        return []
+
+    def record(self) -> DeviceRecord:
+        """Return what is known of the device now."""
+        return DeviceRecord(self.kind, self.device_class, self.facts(), (self.telemetry(),))
+
     def fingerprint(self) -> Fingerprint:
         """Return `machine`, `identity`, `soft` and `unavailable`, read anew."""
+        parts, facts = host_fingerprint(), self.facts()
+        machine = {name: facts[name] for name in MACHINE_FACTS}
+        machine["power_limit_w"] = self.telemetry()["power_limit_w"]
+        parts["machine"] |= {"kind": self.kind, "device_model": self.model, "device_count": 1, **machine}
+        parts["identity"] |= {name: facts[name] for name in IDENTITY_FACTS}
+        others = facts.keys() - {*MACHINE_FACTS, *IDENTITY_FACTS, "model", "unavailable"}
+        parts["soft"] |= {name: facts[name] for name in sorted(others)}
+        return with_unavailable(parts)
+
+    def close(self) -> None:
+        """Let go of what was opened to read the device: libraries, threads, vendors' tools."""
+        return
 
     @abstractmethod
     def sync(self) -> None:
@@ -120,7 +151,7 @@ class Device(ABC):
 
     @abstractmethod
     def telemetry(self) -> Tick:
-        """Return every one of `TICK_FIELDS`, and `unavailable`, within 20 ms; rates are since the last call."""
+        """Return every one of `READINGS`, and `unavailable`, within 20 ms; rates are since the last call."""
 
     @abstractmethod
     def processes(self) -> list[int]:
@@ -175,11 +206,3 @@ class Device(ABC):
             fingerprint=fingerprint,
             machine_hash=machine_hash(fingerprint),
         )
-
-
-def tick(**readings: object) -> Tick:
-    """Return a complete tick: what is not among `readings`, or is None there, is listed as unavailable."""
-    unknown = set(readings) - set(TICK_FIELDS)
-    assert not unknown, f"no such reading: {unknown}"
-    known = {name: readings.get(name) for name in TICK_FIELDS}
-    return {**known, "unavailable": [name for name, value in known.items() if value is None]}

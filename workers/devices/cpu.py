@@ -11,7 +11,7 @@ import uuid
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from workers.devices.base import Device, DeviceTimer, Host, Tick, tick
+from workers.devices.base import Device, DeviceTimer, Host
 from workers.host.fingerprint import (
     CPU,
     Fingerprint,
@@ -21,6 +21,7 @@ from workers.host.fingerprint import (
     read_text,
     with_unavailable,
 )
+from workers.readings.record import Facts, Tick, facts, tick
 
 MACHINE_ID = Path("/etc/machine-id")
 OWN_ID = "host-id"
@@ -51,6 +52,10 @@ class CpuDevice(Device):
     def detect(cls, host: Host) -> list[Self]:
         """Return the one processor that every host has."""
         return [cls(host, f"cpu:{host_id(host.state_dir)}")]
+
+    def facts(self) -> Facts:
+        """Return what the kernel tells of the processor."""
+        return facts(index=0, uuid=self.hardware_id, model=self.model)
 
     def fingerprint(self) -> Fingerprint:
         """Return what the kernel tells of the machine."""

@@ -11,8 +11,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from workers.devices.base import Device, Tick
+from workers.devices.base import Device
 from workers.host.fingerprint import Fingerprint
+from workers.readings.record import Tick
 
 PARTS = ("machine", "identity", "soft")
 

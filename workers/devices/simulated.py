@@ -24,10 +24,11 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from workers.devices.base import TICK_FIELDS, Device, DeviceTimer, Host, Tick, tick
+from workers.devices.base import Device, DeviceTimer, Host
 from workers.errors import UsageError
 from workers.host.fingerprint import Fingerprint, host_fingerprint, with_unavailable
 from workers.protocol import Arm, Name
+from workers.readings.record import READINGS, Facts, Tick, facts, tick
 
 
 class _Part(BaseModel):
@@ -92,6 +93,10 @@ class SimulatedDevice(Device):
         if host.script is None:
             raise UsageError("the kind simulated needs RATCHET_SIMULATED=FILE, a JSON list of devices")
         return [cls(host, script) for script in read_scripts(host.script)]
+
+    def facts(self) -> Facts:
+        """Return what the script says."""
+        return facts(index=0, uuid=self.hardware_id, model=self.model)
 
     def fingerprint(self) -> Fingerprint:
         """Return the host's fingerprint with the script's values in it."""
@@ -170,7 +175,7 @@ def _check(scripts: list[Script], path: Path) -> None:
         problem = f"two devices have the hardware_id {twice!r}" if ids else "the list is empty"
         raise UsageError(f"RATCHET_SIMULATED: {path}: {problem}")
     readings = [part for script in scripts for part in (script.telemetry, *script.ticks)]
-    unknown = {name for part in readings for name in part} - set(TICK_FIELDS)
+    unknown = {name for part in readings for name in part} - set(READINGS)
     if unknown:
         raise UsageError(
             f"RATCHET_SIMULATED: {path}: telemetry has no reading named {', '.join(sorted(unknown))}"

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from workers.devices import KINDS, detect
-from workers.devices.base import CACHE_VARIABLES, TICK_FIELDS, Host, tick
+from workers.devices.base import CACHE_VARIABLES, Host
 from workers.devices.cpu import CpuTimes, host_id, model_slug
 from workers.errors import InUseError, UsageError
+from workers.readings.record import READINGS, tick
 
 SCRIPT = {"class": "sim-a100", "hardware_id": "sim-0"}
 
@@ -44,8 +45,8 @@ def test_a_device_introduces_itself(device):
 
 def test_every_reading_is_there_or_listed_as_unavailable(device):
     reading = device.telemetry()
-    assert set(reading) == {*TICK_FIELDS, "unavailable"}
-    assert set(reading["unavailable"]) == {name for name in TICK_FIELDS if reading[name] is None}
+    assert set(reading) == {*READINGS, "unavailable"}
+    assert set(reading["unavailable"]) == {name for name in READINGS if reading[name] is None}
     json.dumps(reading, allow_nan=False)
 
 
