@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -63,11 +64,30 @@ class ServiceSettings(BaseSettings):
         30 * 86400, gt=0, description="how long a suspected change may stay unsettled [s]"
     )
 
+    self_check_from: int = Field(
+        1, ge=0, le=23, description="hour of the day, UTC, from which devices measure a commit against itself"
+    )
+    self_check_until: int = Field(5, ge=0, le=24, description="hour of the day, UTC, by which they stop")
+
     bundles_keep_s: float = Field(
         14 * 86400, gt=0, description="how long a bundle is kept that no unfinished job needs [s]"
     )
     prune_interval_s: float = Field(
         600, gt=0, description="how often files that nobody needs are removed [s]"
+    )
+
+    prometheus_url: str = Field(
+        "", description="Prometheus that scrapes dcgm-exporter, as http://host:9090; without it none is asked"
+    )
+    prometheus_secret_file: str = Field(
+        "", description="file with a token for Prometheus, or with the password of `RATCHET_PROMETHEUS_USER`"
+    )
+    prometheus_user: str = Field("", description="user of Prometheus, where it asks for name and password")
+    prometheus_ca_file: str = Field(
+        "", description="certificates that Prometheus' may be signed by, in place of the system's"
+    )
+    prometheus_timeout_s: float = Field(
+        10, gt=0, description="how long Prometheus may take to tell of one run [s]"
     )
 
     max_body_b: int = Field(8 * 2**20, gt=0, description="largest JSON body after decompression [B]")
@@ -78,6 +98,14 @@ class ServiceSettings(BaseSettings):
     def _is_redis(cls, url: str) -> str:
         if not url.startswith(BROKERS):
             raise ValueError("right is redis://host:6379/0 or redis+socket:///path")  # it may hold a password
+        return url
+
+    @field_validator("prometheus_url")
+    @classmethod
+    def _is_http(cls, url: str) -> str:
+        place = urlsplit(url)
+        if url and (place.scheme not in ("http", "https") or not place.hostname or "@" in place.netloc):
+            raise ValueError("right is http://host:9090, with a password in RATCHET_PROMETHEUS_SECRET_FILE")
         return url
 
     @property

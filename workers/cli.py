@@ -85,6 +85,13 @@ log = logging.getLogger(__name__)
     show_default=True,
     help="How long each invocation may wait for its devices to cool down.  [RATCHET_WORKER_SETTLE_S]",
 )
+@click.option(
+    "--foreign-cpu",
+    envvar="RATCHET_WORKER_FOREIGN_CPU",
+    type=click.FloatRange(min=0),
+    help="How many processors other programs may keep busy while a pair is measured, else it is void; half of one,"
+    " or a fiftieth of all, by default.  [RATCHET_WORKER_FOREIGN_CPU]",
+)
 @click.version_option(package_name="ratchet-perf")
 def command(
     url: str,
@@ -95,6 +102,7 @@ def command(
     once: bool,
     environments_max_gb: float,
     longest_settle_s: float,
+    foreign_cpu: float | None,
 ) -> None:
     """Measure benchmark jobs of a Ratchet service on this host's devices, until stopped.
 
@@ -115,6 +123,7 @@ def command(
             lock_dir=_path_from("RATCHET_WORKER_LOCKS") or shared_folder(),
             environments_max_gb=environments_max_gb,
             longest_settle_s=longest_settle_s,
+            foreign_cpu=foreign_cpu,
         )
     )
 

@@ -31,6 +31,9 @@ class Config:
     longest_settle_s: float = LONGEST_SETTLE_S
     """How long an invocation may wait for its devices to be as warm as before the others, and alone [s]."""
 
+    foreign_cpu: float | None = None
+    """How many processors other programs may keep busy while this agent measures; None for the usual limit."""
+
     @property
     def mirrors_dir(self) -> Path:
         """One bare mirror for each repository."""

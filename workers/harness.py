@@ -8,12 +8,13 @@ The request is one JSON object::
 
     {"mode": "list" | "measure", "root": "/abs/checkout", "files": ["benchmarks/bench_x.py"], "device": "cpu",
      "devices": every device of the job, `device` first (left out: that one alone),
-     "cases": [{"benchmark", "params", "seed", "k", "n_warmup", "n_batches", "t_case_s"}],
+     "cases": [{"benchmark", "params", "seed", "k", "n_warmup", "n_batches", "t_case_s", "least_s"}],
      "result": "/abs/file", "spawned_ns": time.time_ns() just before this process was started,
      "simulate": null | {"arm", "pair", "devices": [{"noise_sd", "drift", "seed",
                          "faults": [{"kind": "crash" | "hang" | "slow", "factor", "arm", "pair"}]}]}}
 
-`k` and `n_warmup` are null in the first block, where they are found out, and numbers afterwards. The result
+`k` and `n_warmup` are null in the first block, where they are found out, and numbers afterwards; `least_s` is how long
+a case is timed at least, whatever the other limits say (a counter of energy wants seconds). The result
 file gets one JSON object a line, each written as soon as it is known: a `header`, then `case` and (when
 listing) `failure` lines, then `end`. Standard output and error belong to the benchmarks.
 """
@@ -23,6 +24,7 @@ from __future__ import annotations
 import faulthandler
 import gc
 import hashlib
+import importlib
 import importlib.util
 import json
 import math
@@ -76,8 +78,11 @@ CPU = "cpu"
 """The address of a job's device that is no accelerator."""
 RATES = {"samples": "samples_per_s", "tokens": "tokens_per_s"}
 COUNTABLE = ("samples", "tokens", "flop", "bytes")
-"""What `units` may count; the last two have no metric of their own."""
-MEASURED_ANYWAY = ("latency_p50", "latency_p90", "latency_p99", "peak_memory", *RATES.values())
+"""What `units` may count; metrics of the last two are made where the device's peak figures are known."""
+MEASURED_ANYWAY = (
+    *("latency_p50", "latency_p90", "latency_p99", "peak_memory", "peak_device_memory"),
+    *RATES.values(),
+)
 CRASH_STATUS = 70
 
 
@@ -515,6 +520,16 @@ class Context:
         self.state: Any = None
         self.report = reports.add
 
+    def count_flop(self, work: Callable[[], Any]) -> int:
+        """Return the floating-point operations of `work()` as torch counts them, for use in `units`; it is run once."""
+        torch = sys.modules.get("torch")
+        if torch is None:
+            raise InvalidValueError("count_flop counts the operations of torch, which was not imported")
+        counting = importlib.import_module("torch.utils.flop_counter")
+        with counting.FlopCounterMode(display=False) as counter:
+            work()
+        return int(counter.get_total_flops())
+
 
 def seed_generators(seed: int) -> None:
     """Seed `random`, and NumPy's global generator if the measured code has imported NumPy."""
@@ -789,6 +804,8 @@ class Batches(NamedTuple):
     """What each batch lost to interruptions; empty if nothing."""
     is_alone: bool
     """Whether all that was lost went to other programs."""
+    window_ns: Optional[Tuple[int, int]] = None
+    """From the first to the last of them, on the host's monotonic clock; None where nothing was really timed."""
 
     @property
     def net_ns(self) -> Optional[List[int]]:
@@ -803,8 +820,8 @@ class Batches(NamedTuple):
         return sum(self.wait_ns) > MAX_WAIT_SHARE * sum(self.host_ns)
 
 
-def time_batches(batch: Batch, n_batches: int, limit_ns: int) -> Batches:
-    """Time `n_batches` batches, fewer if `limit_ns` is over before, but at least one.
+def time_batches(batch: Batch, n_batches: int, limit_ns: int, least_ns: int = 0) -> Batches:
+    """Time `n_batches` batches, fewer if `limit_ns` is over before, but at least one, and for `least_ns` anyhow.
 
     It is looked for preemption between batches, but not so often that this shows in the times of short ones. What some
     batches lost together is put down to the longest of them, which was interrupted.
@@ -816,11 +833,16 @@ def time_batches(batch: Batch, n_batches: int, limit_ns: int) -> Batches:
     while not is_over:
         times[done] = batch()
         done, now = done + 1, clock()
-        is_over = done == n_batches or now >= begun + limit_ns
+        is_over = now >= begun + least_ns and (done >= n_batches or now >= begun + limit_ns)
         if is_over or now >= next_look:
             _put_down(preemption.lost_ns(sum(times[seen:done])), times, lost, seen, done)
             seen, next_look = done, clock() + LOOK_EVERY_NS
-    return Batches(list(times[:done]), list(lost[:done]) if any(lost) else [], other_work.is_none())
+        if done == len(times) and not is_over:
+            is_over = done >= MAX_BATCHES
+            times.extend([0] * done)
+            lost.extend([0] * done)
+    kept_lost = list(lost[:done]) if any(lost) else []
+    return Batches(list(times[:done]), kept_lost, other_work.is_none(), (begun, now))
 
 
 def _put_down(lost_ns: int, times: Sequence[int], lost: MutableSequence[int], first: int, end: int) -> None:
@@ -888,6 +910,47 @@ def resident_bytes(field: bytes) -> Optional[int]:
         return None
 
 
+class DeviceMemory(NamedTuple):
+    """Peak memory of one case on the devices [B], and how often torch's allocator had to free its cache to go on."""
+
+    peak: Optional[int]
+    retries: int
+
+    @staticmethod
+    def begin_case() -> None:
+        """Begin to count anew, if the measured code has started CUDA."""
+        cuda, used = DeviceMemory._counted()
+        for device in used:
+            cuda.reset_peak_memory_stats(device)
+            cuda.reset_accumulated_memory_stats(device)
+
+    @classmethod
+    def of_case(cls) -> "DeviceMemory":
+        """Return what torch says of the devices that the case used."""
+        cuda, used = cls._counted()
+        if not used:
+            return cls(None, 0)
+        retries = sum(cuda.memory_stats(device).get("num_alloc_retries", 0) for device in used)
+        return cls(sum(cuda.max_memory_allocated(device) for device in used), retries)
+
+    @staticmethod
+    def _counted() -> Tuple[Any, List[int]]:
+        """Return `torch.cuda` and the devices in use; none where it does not count memory."""
+        cuda = find_cuda()
+        counts = cuda is not None and hasattr(cuda, "reset_peak_memory_stats")
+        return cuda, used_devices(cuda) if counts else []
+
+    def values(self) -> List[Record]:
+        """Return the metric, where there is one."""
+        if self.peak is None:
+            return []
+        return [_value("peak_device_memory", self.peak, "B", "lower", "exact")]
+
+    def flags(self) -> List[str]:
+        """Return what a reader should know."""
+        return ["alloc_retry"] if self.retries else []
+
+
 # --- one case -----------------------------------------------------------------------------------------------
 
 
@@ -928,6 +991,7 @@ def measure_case(benchmark: Benchmark, params: Params, spec: Record, session: Se
     os.chdir(session.root)
     gc.collect()  # what the case before left in cycles is not this one's memory
     session.memory.begin_case()
+    DeviceMemory.begin_case()
     reports = Reports()
     ctx = Context(params, session.devices, spec["seed"], reports)
     record, failures = blank_record(spec), []
@@ -960,6 +1024,10 @@ def blank_record(spec: Record) -> Record:
         "first_call_s": None,
         "batches": _batches(Batches([], [], is_alone=False)),
         "values": [],
+        "units": {},
+        "dtype": None,
+        "iterations": None,
+        "window_ns": None,
     }
 
 
@@ -984,8 +1052,10 @@ def _measure(members: Any, ctx: Context, reports: Reports, spec: Record, session
     else:
         timing = simulate_times(members, ctx, spec, session.simulate)
     peak = session.memory.of_case() if session.measures_memory else None
+    device_memory = DeviceMemory.of_case()
     with during("units"):
-        values = estimates(timing, peak, _call(members, "units", ctx)) + reports.values()
+        counts, dtype = counted(_call(members, "units", ctx))
+        values = estimates(timing, peak, counts) + device_memory.values() + reports.values()
     return {
         "k": timing.warm_up.k,
         "clock": timing.clock,
@@ -994,7 +1064,11 @@ def _measure(members: Any, ctx: Context, reports: Reports, spec: Record, session
         "first_call_s": timing.first_call_ns / 1e9,
         "batches": _batches(timing.batches),
         "values": values,
-        "flags": _flags(timing, values),
+        "flags": _flags(timing, values) + device_memory.flags(),
+        "units": counts,
+        "dtype": dtype or dtype_of(ctx.params),
+        "iterations": timing.warm_up.k * len(timing.batches.host_ns),
+        "window_ns": timing.batches.window_ns,
     }
 
 
@@ -1012,7 +1086,8 @@ def time_on_host(run: Run, ctx: Context, reports: Reports, spec: Record, resolut
             warm_up = repeat_warm_up(workload, spec["k"], spec["n_warmup"], limit_ns // 2)
             limit_ns -= warm_up.spent_ns
         reports.clear()
-        batches = _time_checked(workload, warm_up.k, min(spec["n_batches"], MAX_BATCHES), limit_ns)
+        least_ns = int(1e9 * (spec.get("least_s") or 0.0))
+        batches = _time_checked(workload, warm_up.k, min(spec["n_batches"], MAX_BATCHES), limit_ns, least_ns)
     return Timing("host", first_call_ns, warm_up, batches)
 
 
@@ -1028,14 +1103,14 @@ def _first_call(run: Run, ctx: Context) -> Workload:
     return Workload(run, ctx, synchronise)
 
 
-def _time_checked(workload: Workload, k: int, n_batches: int, limit_ns: int) -> Batches:
+def _time_checked(workload: Workload, k: int, n_batches: int, limit_ns: int, least_ns: int) -> Batches:
     batch, cuda = workload.batch(k), find_cuda()
     if cuda is not None:
         check = SynchronisationCheck(batch, cuda)
-        timed = time_batches(check, n_batches, limit_ns)
+        timed = time_batches(check, n_batches, limit_ns, least_ns)
         check.verify()
     else:
-        timed = time_batches(batch, n_batches, limit_ns)
+        timed = time_batches(batch, n_batches, limit_ns, least_ns)
     # An accelerator goes on with its work while the thread waits.
     return timed if cuda is None and workload.ctx.device == CPU else timed._replace(is_alone=False)
 
@@ -1082,19 +1157,38 @@ def _of_times(batch_ns: List[int], k: int, units: Any) -> List[Record]:
     return values + _rates(units, k * n / (sum(batch_ns) / 1e9))
 
 
-def _rates(units: Any, calls_per_s: float) -> List[Record]:
+def _rates(counts: Dict[str, float], calls_per_s: float) -> List[Record]:
+    rates = {
+        name: finite_number(count * calls_per_s, f"the rate of {name}") for name, count in counts.items()
+    }
+    return [_value(RATES[name], rate, f"{name}/s", "higher") for name, rate in rates.items() if name in RATES]
+
+
+def counted(units: Any) -> Tuple[Dict[str, float], Optional[str]]:
+    """Return what a call works off, by name, and the type that it computes in where `units` names one.
+
+    Raises:
+        InvalidValueError: it is not what a benchmark's `units` may return.
+    """
     if units is None:
-        return []
+        return {}, None
     if not isinstance(units, dict):
         raise InvalidValueError(f"units returned a {type(units).__name__}, not a dict")
-    values = []
+    dtype, counts = units.get("dtype"), {}
+    if dtype is not None and not isinstance(dtype, str):
+        raise InvalidValueError(f"units['dtype'] is {dtype!r}; it has to be a text such as 'bf16'")
     for name, count in units.items():
-        if name not in COUNTABLE:
-            raise InvalidValueError(f"units has {name!r}; it may have {', '.join(COUNTABLE)}")
-        rate = finite_number(finite_number(count, f"units[{name!r}]") * calls_per_s, f"the rate of {name}")
-        if name in RATES:
-            values.append(_value(RATES[name], rate, f"{name}/s", "higher"))
-    return values
+        if name not in (*COUNTABLE, "dtype"):
+            raise InvalidValueError(f"units has {name!r}; it may have {', '.join((*COUNTABLE, 'dtype'))}")
+        if name != "dtype":
+            counts[name] = finite_number(count, f"units[{name!r}]")
+    return counts, dtype
+
+
+def dtype_of(params: Params) -> Optional[str]:
+    """Return the type that a case computes in, where one of its parameters is called so."""
+    named = params.get("dtype")
+    return named if isinstance(named, str) else None
 
 
 def _flags(timing: Timing, values: Sequence[Record]) -> List[str]:

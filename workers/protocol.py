@@ -92,6 +92,8 @@ class SuiteSpec(Message):
     setup: list[str] = Field(default_factory=list)
     env: dict[str, str] = Field(default_factory=dict)
     timeout_s: float | None = None
+    least_timed_s: float = 0.0
+    """How long each case is timed at least in an invocation [s]: a counter of energy says nothing of less."""
 
 
 class JobSpec(Message):
@@ -108,6 +110,8 @@ class JobSpec(Message):
     hardware_ids: list[str]
     budget_s: float
     """Device time for this job [s]; the service stops it, the worker plans with it."""
+    purpose: Literal["measure", "calibrate", "self_check", "bridge"] = "measure"
+    """`calibrate` runs the control workload alone; the others measure."""
     max_pairs: int = 96
 
 
@@ -186,6 +190,12 @@ class CaseListing(Message):
     params: Params = Field(default_factory=dict)
     file_digest: str = ""
     metrics: list[MetricDecl] = Field(default_factory=list)
+    units: dict[str, float] = Field(default_factory=dict)
+    """What one call works off, as the benchmark says of its priming: samples, tokens, flop, bytes."""
+    dtype: str | None = None
+    """What it computes in, where it says so."""
+    timed_s: float | None = None
+    """How long its priming was timed [s]."""
     failure: str | None = None
     """Why this case could not be listed or primed on this arm, if so."""
 
@@ -196,6 +206,18 @@ class CaseListing(Message):
 
 
 ArmStatus = Literal["ok", "checkout_failed", "build_failed", "list_failed"]
+
+
+class ControlResult(Message):
+    """What the frozen control workload showed at one moment; probes that could not run are in `unavailable`."""
+
+    version: str = ""
+    backend: str = ""
+    probes: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """Name -> `seconds` (median of its batches), `cv`, `n`, and its `rate` with the rate's `unit`."""
+    unavailable: dict[str, str] = Field(default_factory=dict)
+    """Probe, or `all` -> why there is no number."""
+    duration_s: float = 0.0
 
 
 class ArmReport(Message):
@@ -220,6 +242,10 @@ class Prepared(Message):
     machine_hash: str = ""
     order_seed: int
     device_s: float
+    control: ControlResult | None = None
+    """The full control kit, run before anything was measured."""
+    idle: list[dict[str, Any]] = Field(default_factory=list)
+    """A reading of each device before anything was measured: what it draws and holds when idle."""
 
 
 class OpenCases(Message):
@@ -290,6 +316,15 @@ class CaseMeasurement(Message):
     batches: Batches = Field(default_factory=Batches)
     values: list[Value] = Field(default_factory=list, max_length=1_000)
     flags: list[str] = Field(default_factory=list)
+    units: dict[str, float] = Field(default_factory=dict)
+    """What one call works off: samples, tokens, flop, bytes."""
+    dtype: str | None = None
+    iterations: int | None = None
+    """Calls under the clock."""
+    window_ns: tuple[int, int] | None = None
+    """From the first to the last call under the clock, on the host's monotonic clock."""
+    energy_j: float | None = None
+    """What all devices of the lease drew in that window; None where a device does not tell."""
 
     @property
     def case(self) -> CaseId:
@@ -323,7 +358,14 @@ class Invocation(Message):
     void_reason: str | None = None
     gates: list[str] = Field(default_factory=list)
     flags: list[str] = Field(default_factory=list)
-    telemetry_summary: dict[str, Any] = Field(default_factory=dict)
+    telemetry: list[dict[str, Any]] = Field(default_factory=list)
+    """The summary of each device of the lease, in its order (docs/protocol.md)."""
+    ticks: str = ""
+    """The raw readings: base64 of zlib of a JSON list of columns for each device."""
+    control: ControlResult | None = None
+    """The short control probe of the block, with the block's first invocation."""
+    control_deviation: float | None = None
+    """How far the probe beside this pair was off the run's median; told where a soft gate asked for it."""
     fingerprint_hash: str = ""
     harness_version: str = ""
     device_s: float
@@ -348,3 +390,5 @@ class Finish(Message):
     log_tail: str = ""
     retryable: bool = False
     device_s: float = 0.0
+    control: ControlResult | None = None
+    """The full control kit at the end of the run."""

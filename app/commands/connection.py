@@ -25,6 +25,16 @@ Say = Callable[[str], None]
 _LOOK_AGAIN_S = 0.5
 
 
+def running_service() -> ServiceClient | None:
+    """Return a client, without patience, of the service that runs already; None where there is none to be known of."""
+    url, token = os.environ.get("RATCHET_URL"), os.environ.get("RATCHET_TOKEN")
+    running = connection_of(DataDir(Path(os.environ.get("RATCHET_DATA_DIR") or default_data_dir())))
+    if url:
+        ours = running if running is not None and running[0] == url.rstrip("/") else None
+        return ServiceClient(_checked(url), token or (ours[1] if ours else None), patience_s=0)
+    return None if running is None else ServiceClient(running[0], token or running[1], patience_s=0)
+
+
 @contextmanager
 def service_for_call(say: Say) -> Iterator[ServiceClient]:
     """Yield a client of the service to use; one that had to be started is stopped afterwards."""

@@ -45,6 +45,9 @@ MEASURED_NO_CHANGE = "measured in pairs: no change"
 WITHIN_CHANCE = "not beyond chance among the series of its commit"
 """Reason of a suspicion that nobody is asked to measure, and no points confirm, before it is more than that."""
 
+MACHINE_CHANGE = "machine_change"
+"""Label of a change that is the machine's: it is kept, and blames nobody."""
+
 CHANGE_TRANSITIONS: dict[ChangeState, frozenset[ChangeState]] = {
     ChangeState.SUSPECTED: frozenset({ChangeState.CONFIRMED, ChangeState.WITHDRAWN, ChangeState.EPISODE}),
     ChangeState.CONFIRMED: frozenset({ChangeState.CORRECTED}),

@@ -34,8 +34,9 @@ class Assumption(StrEnum):
 class Metric:
     """One metric.
 
-    `unit` is a base unit. `better` is None for what is only shown. `noise_floor` is the smallest change that
-    the metric can be trusted to show on a well-kept machine (ln units): a minimum effect below it asks for
+    `unit` is a base unit, or one with a placeholder for what the project chooses (`units/J`, `currency`). `better`
+    is None for what is only shown. `noise_floor` is the smallest change that the metric can be trusted to show on
+    a well-kept machine (ln units): a minimum effect below it asks for
     too much.
     """
 
@@ -100,12 +101,15 @@ _RATES = (
     _quiet("samples_per_s", "Samples per second", "samples/s", "higher", "samples / time"),
     _quiet("tokens_per_s", "Tokens per second", "tokens/s", "higher", "tokens / time"),
     _quiet("requests_per_s", "Requests per second", "requests/s", "higher", "finished requests / time"),
+    _quiet("flops_per_s", "Operations per second", "FLOP/s", "higher", "declared FLOP / time"),
+    _quiet("bytes_per_s", "Bytes per second", "B/s", "higher", "declared bytes / time"),
 )
 _EFFICIENCY = (
     _quiet("scaling_efficiency", "Scaling efficiency", "1", "higher", "speed-up over N devices / N"),
     _quiet("mfu", "Model FLOP utilisation", "1", "higher", "model FLOP per second / peak of the dtype"),
     _quiet("hfu", "Hardware FLOP utilisation", "1", "higher", "executed FLOP per second / the same peak"),
     _quiet("bandwidth_util", "Bandwidth utilisation", "1", "higher", "declared bytes per second / peak"),
+    _shown("arithmetic_intensity", "Arithmetic intensity", "FLOP/B", "declared FLOP / declared bytes"),
     _noisy("input_wait_share", "Input wait", "1", "lower", "time waiting for input / time of a step"),
     _noisy("comm_share", "Communication share", "1", "lower", "time in collectives / time of a step"),
     _shown("sm_active", "SM activity", "1", "share of time in which a multiprocessor has work"),

@@ -129,6 +129,45 @@ class VoidPair:
     arm: str | None = None
 
 
+Range = tuple[float, float, float]
+"""Lowest, middle and highest of what was read."""
+
+
+@dataclass(frozen=True)
+class DeviceReading:
+    """What a device read of one quantity while an arm ran, over all its invocations that count; None if nothing."""
+
+    name: str
+    unit: str
+    base: Range | None
+    head: Range | None
+
+
+@dataclass(frozen=True)
+class DeviceState:
+    """How a device was while both arms ran.
+
+    `throttled` has, for each reason that held its clock down, the share of the time on base and on head.
+    """
+
+    device: str
+    readings: tuple[DeviceReading, ...]
+    throttled: tuple[tuple[str, float, float], ...] = ()
+    unavailable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ControlProbe:
+    """One probe of the frozen control workload over a run: at its start, in its blocks, and at its end [s]."""
+
+    name: str
+    start: float | None
+    blocks: tuple[float, ...]
+    end: float | None
+    rate: str = ""
+    """What it comes to at the start, with its unit."""
+
+
 @dataclass(frozen=True)
 class SuiteResult:
     """One job of a check: a suite on a device class.
@@ -149,6 +188,8 @@ class SuiteResult:
     environment: dict[str, str] = field(default_factory=dict)
     software_changes: tuple[tuple[str, str | None, str | None], ...] = ()
     void_pairs: tuple[VoidPair, ...] = ()
+    device_states: tuple[DeviceState, ...] = ()
+    control: tuple[ControlProbe, ...] = ()
     pairs_done: int = 0
     device_s: float = 0.0
     budget_s: float = 0.0

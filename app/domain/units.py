@@ -1,10 +1,11 @@
 """Units and quantities: from what people and tools write to base units, and back to what people read.
 
-A unit is one or more symbols divided by each other: `ms`, `GiB`, `1/s`, `tokens/s`, `J/token`. Everything is
-stored in base units; prefixes exist at the two doors only, `to_base` on the way in and `format_quantity` on
-the way out. A symbol that is not known here ("widgets") is *opaque*: kept as it is, equal only to itself.
+A unit is one or more symbols multiplied with and divided by each other: `ms`, `GiB`, `1/s`, `tokens/s`, `J/token`,
+`kW·h`, `EUR/h`. Everything is stored in base units; prefixes exist at the two doors only, `to_base` on the way in and
+`format_quantity` on the way out. A symbol that is not known here ("widgets") is *opaque*: kept as it is, equal only to
+itself. What units of products and quotients become is `app.domain.arithmetic`.
 
-Prefixes follow the SI brochure (BIPM, 9th edition, table 7), the binary ones IEC 80000-13.
+Prefixes follow the SI brochure (BIPM, 9th edition, table 7), the binary ones IEC 80000-13, currencies ISO 4217.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from __future__ import annotations
 import functools
 import math
 import re
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from types import MappingProxyType
 
 from app.domain.errors import DataError
 
@@ -52,11 +56,27 @@ _COUNTED = {
     "steps": ("step",),
     "queries": ("query",),
     "operations": ("operation", "ops", "op"),
+    "units": ("unit",),
 }
 """What work is counted in, and other spellings of it. A bare 1 stands for any of them."""
 
-_MAX_SLASHES = 3
-"""What follows more slashes than this is one opaque symbol; it also bounds how large a scale can become."""
+CURRENCIES = frozenset(
+    """
+    AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP
+    CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR
+    ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT
+    MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD
+    SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VED VES
+    VND VUV WST XAF XCD XOF XPF YER ZAR ZMW ZWG
+    """.split()
+)
+"""Currencies by the three letters of ISO 4217; none is ever changed into another."""
+
+PLACEHOLDERS = {"units": frozenset(_COUNTED), "currency": CURRENCIES}
+"""Units of metrics that leave open what is counted or paid with, and what may stand in their place."""
+
+_MAX_PARTS = 3
+"""What follows more slashes, or more dots, than this is one opaque symbol; it also bounds how large a scale becomes."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
@@ -92,9 +112,9 @@ def parse_quantity(text: str) -> Quantity:
     if number is None:
         raise DataError(f'{_quoted(text)} is no quantity; write a number and a unit, such as "50 ms"')
     unit = stripped[number.end() :]
-    for symbol in _symbols(unit):
-        if symbol not in _SCALES:
-            raise DataError(f"unknown unit {_quoted(symbol)}{_near(symbol)}")
+    for factor in (factor for symbol in _symbols(unit) for factor in _factors(symbol)):
+        if factor not in _SCALES:
+            raise DataError(f"unknown unit {_quoted(factor)}{_near(factor)}")
     value, base = to_base(float(number.group()), unit)
     if not math.isfinite(value):
         raise DataError(f"{_quoted(text)} is too large a number")
@@ -109,11 +129,23 @@ def to_base(value: float, unit: str) -> tuple[float, str]:
 
 @functools.lru_cache(maxsize=256)
 def _scale_of(unit: str) -> _Scale:
-    first, *others = (_SCALES.get(symbol, _Scale(symbol)) for symbol in _symbols(unit))
+    first, *others = (_scale_of_product(symbol) for symbol in _symbols(unit))
+    is_compound = any("/" in scale.base for scale in others) or {"/", "·"} <= set(first.base)
     return _Scale(
-        "/".join((first.base, *(_singular(scale.base) for scale in others))),
+        unit_of(dimension(unit))
+        if is_compound
+        else "/".join((first.base, *(_singular(scale.base) for scale in others))),
         times=first.times * math.prod(scale.over for scale in others),
         over=first.over * math.prod(scale.times for scale in others),
+    )
+
+
+def _scale_of_product(symbol: str) -> _Scale:
+    scales = [_SCALES.get(factor, _Scale(factor)) for factor in _factors(symbol)]
+    return _Scale(
+        "·".join(scale.base for scale in scales),
+        times=math.prod(scale.times for scale in scales),
+        over=math.prod(scale.over for scale in scales),
     )
 
 
@@ -126,18 +158,49 @@ def same_dimension(a: str, b: str) -> bool:
     """Tell whether values in `a` and in `b` may be compared.
 
     A bare 1 agrees with whatever is counted (`1/s` with `tokens/s`), but two counted things do not agree with
-    each other (`tokens/s` with `samples/s`).
+    each other (`tokens/s` with `samples/s`). A placeholder agrees with what may stand in its place, or with 1 there:
+    `units/J` with `samples/J`, `currency` with `EUR`; but `EUR` agrees neither with `USD` nor with 1.
     """
-    first, second = base_unit(a), base_unit(b)
-    return first == second or _bare(first) == second or first == _bare(second)
+    first, second = dimension(a), dimension(b)
+    return first == second or _agrees(first, second) or _agrees(second, first)
+
+
+@functools.lru_cache(maxsize=256)
+def dimension(unit: str) -> Mapping[str, int]:
+    """Return the base symbols that `unit` is made of with their powers: `{"J": 1, "tokens": -1}` for `mJ/token`.
+
+    A watt is a joule per second here, so that `samples/s/W` has the dimension of `samples/J`; 1 is left out.
+    """
+    powers: Counter[str] = Counter()
+    for place, symbol in enumerate(_symbols(unit)):
+        for factor in _factors(symbol):
+            base = _SCALES[factor].base if factor in _SCALES else factor
+            for known, power in _ELEMENTS.get(base, {base: 1}).items():
+                powers[known] += -power if place else power
+    return MappingProxyType({symbol: power for symbol, power in powers.items() if power})
+
+
+def unit_of(powers: Mapping[str, int]) -> str:
+    """Return the unit of a dimension as it is written: `tokens/s`, `W`, `s·s`, `1/J`.
+
+    The other way of `dimension`, for up to three factors and three divisors.
+    """
+    known = {symbol: power for symbol, power in powers.items() if power}
+    if known.get("J") == 1 and known.get("s", 0) < 0:
+        known = {"W": 1} | {
+            symbol: power + (symbol == "s") for symbol, power in known.items() if symbol != "J"
+        }
+    above = [symbol for symbol, power in known.items() for _ in range(power)]
+    below = [_singular(symbol) for symbol, power in known.items() for _ in range(-power)]
+    return "/".join(("·".join(above) or "1", *below))
 
 
 def format_quantity(value: float | None, unit: str) -> str:
     """Return a number as people read it: three significant digits and the prefix that suits it.
 
     `1.23 ms`, `4.5 GiB`, `2.1 TB/s`, `12.3 k/s`, `12.3 k tokens/s`. Memory is shown in binary prefixes and
-    transfer rates in decimal ones, as their makers state them. Whole numbers of unit 1 below a million are
-    shown in full. None is `–`.
+    transfer rates in decimal ones, as their makers state them; what is paid over time is shown by the hour. Whole
+    numbers of unit 1 below a million are shown in full. None is `–`.
     """
     if value is None:
         return ABSENT
@@ -145,22 +208,43 @@ def format_quantity(value: float | None, unit: str) -> str:
     if base == "1" and amount.is_integer() and abs(amount) < 10**6:
         return str(int(amount))
     numerator, slash, denominator = base.partition("/")
+    if numerator in CURRENCIES and denominator == "s":
+        amount, denominator = amount * _SCALES["h"].times, "h"
     scaled, symbol = _readable(amount, _ladder(numerator, bool(slash)))
     return f"{_digits(scaled)} {symbol}{slash}{denominator}".rstrip()
 
 
 def _symbols(unit: str) -> list[str]:
     """Split a unit at its first slashes; a missing symbol is 1, so that `/s` is `1/s`."""
-    return [" ".join(part.split()) or "1" for part in unit.split("/", maxsplit=_MAX_SLASHES)]
+    return [" ".join(part.split()) or "1" for part in unit.split("/", maxsplit=_MAX_PARTS)]
+
+
+def _factors(symbol: str) -> list[str]:
+    """Split a symbol at its first dots: `kW·h`."""
+    return [part.strip() or "1" for part in symbol.split("·", maxsplit=_MAX_PARTS)]
 
 
 def _singular(base: str) -> str:
     return _COUNTED[base][0] if base in _COUNTED else base
 
 
-def _bare(base: str) -> str:
-    numerator, slash, denominator = base.partition("/")
-    return ("1" if numerator in _COUNTED else numerator) + slash + denominator
+def _agrees(powers: Mapping[str, int], other: Mapping[str, int]) -> bool:
+    """Tell whether `powers` is `other` with something counted, or a placeholder, that `other` leaves out or fills."""
+    loose = [
+        symbol for symbol, power in powers.items() if power == 1 and symbol in (*_COUNTED, *PLACEHOLDERS)
+    ]
+    return any(_without(powers, symbol) in _fillings(other, symbol) for symbol in loose)
+
+
+def _fillings(powers: Mapping[str, int], symbol: str) -> list[Mapping[str, int]]:
+    """Return `powers` as it is, and without each of what may stand in the place of `symbol`."""
+    members = PLACEHOLDERS.get(symbol, frozenset())
+    filled = [known for known, power in powers.items() if power == 1 and known in members]
+    return [powers, *(_without(powers, known) for known in filled)]
+
+
+def _without(powers: Mapping[str, int], symbol: str) -> Mapping[str, int]:
+    return {known: power for known, power in powers.items() if known != symbol}
 
 
 def _near(symbol: str) -> str:
@@ -231,6 +315,7 @@ def _known_scales() -> dict[str, _Scale]:
         **_prefixed("B", _LARGE + _BINARY),
         **_prefixed("J", (*_SMALL, "k", "M", "G")),
         **_prefixed("W", (*_SMALL, "k", "M", "G")),
+        **{f"{prefix}Wh": _Scale("J", 3600 * _PREFIXES[prefix][0]) for prefix in ("", "k", "M", "G")},
         **_prefixed("Hz", _LARGE),
         **_prefixed("FLOP", _LARGE),
         **_prefixed("FLOP/s", _LARGE, symbol="FLOPS"),
@@ -247,6 +332,7 @@ def _known_scales() -> dict[str, _Scale]:
         "fps": _Scale("frames/s"),
         "qps": _Scale("queries/s"),
         "rps": _Scale("requests/s"),
+        **{currency: _Scale(currency) for currency in CURRENCIES},
     }
     for base, spellings in _COUNTED.items():
         scales |= _counted(base, spellings)
@@ -254,3 +340,13 @@ def _known_scales() -> dict[str, _Scale]:
 
 
 _SCALES = _known_scales()
+
+_ELEMENTS: dict[str, dict[str, int]] = {
+    "1": {},
+    "W": {"J": 1, "s": -1},
+    "FLOP/s": {"FLOP": 1, "s": -1},
+    "frames/s": {"frames": 1, "s": -1},
+    "queries/s": {"queries": 1, "s": -1},
+    "requests/s": {"requests": 1, "s": -1},
+}
+"""What base units that are no single symbol are made of."""

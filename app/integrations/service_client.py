@@ -40,14 +40,24 @@ _PASSING = (502, 503, 504)
 class ServiceClient:
     """Calls the service at `url` with `token`.
 
-    `stays` says whether it goes on when the caller is done, `reads_paths` whether its workers can read a path of ours.
+    `stays` says whether it goes on when the caller is done, `reads_paths` whether its workers can read a path of ours,
+    `patience_s` how long questions are asked again while it is away [s].
     """
 
-    def __init__(self, url: str, token: str | None, *, stays: bool = True, reads_paths: bool = False) -> None:
+    def __init__(
+        self,
+        url: str,
+        token: str | None,
+        *,
+        stays: bool = True,
+        reads_paths: bool = False,
+        patience_s: float = _PATIENCE_S,
+    ) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.url = url.rstrip("/")
         self.stays = stays
         self.reads_paths = reads_paths
+        self._patience_s = patience_s
         self._http = httpx.Client(base_url=self.url, headers=headers, timeout=_TIMEOUT)
 
     def ask_check(self, wanted: dict[str, Any]) -> int:
@@ -71,6 +81,10 @@ class ServiceClient:
         """Return the check's HTML report."""
         return self._send("GET", f"/api/v1/checks/{check_id}/report").text
 
+    def devices(self) -> list[dict[str, Any]]:
+        """Return the service's devices, with grade, epoch and health."""
+        return list(self._json("GET", "/api/v1/devices")["devices"])
+
     def upload_bundle(self, path: Path) -> str:
         """Upload a git bundle and return its digest."""
         with path.open("rb") as file:
@@ -83,7 +97,7 @@ class ServiceClient:
 
     def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
         """Send one request. What only reads is sent again while the service is away: it may be restarting."""
-        give_up_at = time.monotonic() + (_PATIENCE_S if method == "GET" else 0)
+        give_up_at = time.monotonic() + (self._patience_s if method == "GET" else 0)
         while True:
             try:
                 response = self._http.request(method, path, **options)

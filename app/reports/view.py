@@ -16,6 +16,7 @@ from app.domain.results import CheckResult, CommitRef, SuiteResult
 from app.reports import quantities, sentences
 from app.reports.bars import scale_axis, scale_marks
 from app.reports.case_table import CaseTable, case_table, common_scale
+from app.reports.device_states import ControlView, DeviceStateView, control_views, state_views
 from app.reports.fingerprints import readable
 from app.reports.ranking import exploratory, gating, tally
 from app.reports.scale import check_limits
@@ -72,7 +73,7 @@ class SoftwareChange:
 
 @dataclass(frozen=True)
 class VoidGroup:
-    """Pairs that do not count for one reason."""
+    """Pairs that do not count for one reason; its figures are those of the first of them."""
 
     reason: str
     pairs: str
@@ -91,6 +92,8 @@ class SuiteView:
     environment: tuple[tuple[Name, Name], ...]
     n_more_environment: int
     voids: tuple[VoidGroup, ...]
+    devices: tuple[DeviceStateView, ...]
+    control: tuple[ControlView, ...]
 
 
 @dataclass(frozen=True)
@@ -201,6 +204,8 @@ def _suite(suite: SuiteResult) -> SuiteView:
         ),
         n_more_environment=max(0, len(environment) - ENVIRONMENT_LIMIT),
         voids=tuple(_voids(suite)),
+        devices=state_views(suite.device_states),
+        control=control_views(suite.control),
     )
 
 
@@ -224,9 +229,12 @@ def _version(text: str | None) -> Name:
 
 def _voids(suite: SuiteResult) -> Iterable[VoidGroup]:
     groups: dict[str, list[str]] = {}
+    first: dict[str, str] = {}
     for void in suite.void_pairs:
         during = f" (during {plain(void.arm)})" if void.arm else ""
-        groups.setdefault(void.reason, []).append(f"{void.pair + 1}{during}")
+        gate = void.reason.partition(":")[0]
+        reason = first.setdefault(gate, void.reason)
+        groups.setdefault(reason, []).append(f"{void.pair + 1}{during}")
     for reason, pairs in groups.items():
         more = [f"{len(pairs) - VOID_LIMIT} more"] if len(pairs) > VOID_LIMIT else []
         word = "pair" if len(pairs) == 1 else "pairs"

@@ -18,12 +18,11 @@ from sqlalchemy.orm import Session
 from app.analysis.sequential import ALPHA
 from app.config import ServiceSettings
 from app.domain.changes import MEASURED_NO_CHANGE, WITHIN_CHANCE, ChangeState
-from app.domain.errors import NotFoundError
 from app.domain.jobs import TERMINAL, JobState
 from app.domain.verdicts import Verdict
 from app.services.confirm_once import confirm_once, is_rise
+from app.services.job_sources import source_with
 from app.services.lease_jobs import hint
-from app.services.store_bundle import bundle_path
 from app.services.weigh_change import is_beyond_chance
 from app.store.repositories import access, changes, clock, fleet, jobs, runs
 from app.store.repositories.upsert import get_or_create
@@ -62,7 +61,7 @@ def ask_to_confirm(session: Session, settings: ServiceSettings, change: ChangePo
     like = jobs.newest_landed(session, series.id, change.branch)
     if like is None or not _can_be_measured(session, settings, like):
         return None
-    source = _source(session, settings, like, before, after)
+    source = source_with(session, settings, like, (before, after))
     if source is None:
         return None
     job = _job(session, settings, like, series.metric, change.branch, source, before, after)
@@ -91,22 +90,6 @@ def _can_be_measured(session: Session, settings: ServiceSettings, like: Job) -> 
         return False
     most = fleet.most_devices_of_one_worker(session, like.device_class, within=settings.worker_live_for)
     return most >= like.devices_needed
-
-
-def _source(
-    session: Session, settings: ServiceSettings, like: Job, before: Commit, after: Commit
-) -> dict[str, str] | None:
-    """Return where an agent gets both commits from: the repository, or a bundle that is kept and has both."""
-    source: dict[str, str] = like.spec["source"]
-    if source["kind"] == "git":
-        return source
-    for location in jobs.bundles_with(session, like.project_id, (before.id, after.id)):
-        try:
-            bundle_path(settings.data_dir / "bundles", location)
-        except NotFoundError:
-            continue
-        return {"kind": "bundle", "location": location}
-    return None
 
 
 def _job(

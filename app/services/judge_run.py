@@ -16,12 +16,14 @@ from typing import Any, cast
 
 from sqlalchemy.orm import Session
 
+from app.analysis.attribution import Seen, attribute
 from app.analysis.discoveries import count_discoveries
 from app.analysis.evidence import Pair
 from app.analysis.judge import Examination, Judgement, Kind, MetricPlan, case_settled, examine
 from app.analysis.validity import Arm, ArmOutcome, Failure, failure_of
 from app.domain.results import Better
 from app.domain.verdicts import Verdict
+from app.services.voids import is_void
 from app.store.repositories import clock, runs
 from app.store.repositories.runs import ArmValue
 from app.store.tables import Job, Run
@@ -55,9 +57,10 @@ def judge_run(session: Session, job: Job, run: Run, *, ended: str | None = None)
         else:
             cases.append(_examine(job, run, rows, values[case_id], ended))
     found = _discoveries(session, job, run, cases)
+    attribution = attribute(Seen(cast("Arm", arm), gates) for arm, gates in runs.gates_of(session, run.id))
     # No query from here on: it would flush half of a row, and a settled row stays as it is.
     for case in cases:
-        _judge_case(run, case, found, now)
+        _judge_case(run, case, found, attribution, now)
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ def _ended(job: Job, run: Run, values: list[ArmValue]) -> str | None:
     """Return why a case with these values gets no more pairs; None where it does."""
     if run.device_s >= job.budget_s:
         return "device_time"
-    return "max_pairs" if len({v.pair_index for v in values if not v.void}) >= job.max_pairs else None
+    return "max_pairs" if len({v.pair_index for v in values if not is_void(v)}) >= job.max_pairs else None
 
 
 def _discoveries(session: Session, job: Job, run: Run, cases: list[_OpenCase]) -> int:
@@ -106,7 +109,7 @@ def _discoveries(session: Session, job: Job, run: Run, cases: list[_OpenCase]) -
     )
 
 
-def _judge_case(run: Run, case: _OpenCase, found: int, now: datetime) -> None:
+def _judge_case(run: Run, case: _OpenCase, found: int, attribution: list[str], now: datetime) -> None:
     exhausted = case.ended is not None
     judged = [(row, shown.judge(found=found, exhausted=exhausted)) for row, shown in case.metrics]
     if not exhausted and case_settled([judgement for _, judgement in judged]):
@@ -115,6 +118,7 @@ def _judge_case(run: Run, case: _OpenCase, found: int, now: datetime) -> None:
             for (row, shown), (_, known) in zip(case.metrics, judged, strict=True)
         ]
     for row, judgement in judged:
+        row.attribution = attribution
         _store(run, row, judgement, case.ended, now)
 
 
@@ -163,7 +167,8 @@ def pairs_of(values: Sequence[ArmValue]) -> dict[str, list[Pair]]:
 
 
 def _pair(index: int, base: list[ArmValue], head: list[ArmValue], metric: str) -> Pair:
-    void = next((value for value in (*base, *head) if value.void), None)
+    spoilt = [value for value in (*base, *head) if value.metric in (metric, None) and is_void(value)]
+    void = spoilt[0] if spoilt else None
     return Pair(
         pair_index=index,
         block=base[0].block,
@@ -184,7 +189,7 @@ def _value(values: list[ArmValue], metric: str) -> float | None:
 def _outcomes(values: Sequence[ArmValue]) -> list[ArmOutcome]:
     seen: dict[int, ArmOutcome] = {}
     for value in values:
-        if not value.void:
+        if not is_void(value):
             seen[value.invocation_id] = ArmOutcome(cast("Arm", value.arm), value.status != "ok")
     return list(seen.values())
 

@@ -13,8 +13,11 @@ from sqlalchemy.orm import Session
 from app.config import ServiceSettings
 from app.domain.errors import ConflictError, StaleLeaseError
 from app.domain.jobs import JobState, Outcome, backoff_s
+from app.services.device_purpose import Purpose, purpose_of
+from app.services.follow_machine import note_control
 from app.services.judge_run import judge_run
 from app.services.publish import publish_run
+from app.services.weigh_device import weigh_device
 from app.store.repositories import access, clock, fleet, jobs, notify, outbox, runs
 from app.store.repositories import checks as check_rows
 from app.store.tables import Attempt, Device, Job, Run, Worker
@@ -33,10 +36,22 @@ def claim_job(session: Session, settings: ServiceSettings, message: protocol.Cla
     free = jobs.free_devices(session, worker.id, message.hardware_ids)
     for device_class in dict.fromkeys(device.device_class for device in free):
         devices = [device for device in free if device.device_class == device_class]
-        job = jobs.next_claimable(session, device_class, len(devices))
+        job = jobs.next_claimable(session, device_class, [device.id for device in devices])
         if job is not None:
-            return _lease(session, settings, job, worker, devices[: job.devices_needed])
-    return None
+            named = [device for device in devices if job.device_id in (None, device.id)]
+            return _lease(session, settings, job, worker, named[: job.devices_needed])
+    return _calibration(session, settings, worker, message)
+
+
+def _calibration(
+    session: Session, settings: ServiceSettings, worker: Worker, message: protocol.Claim
+) -> protocol.Lease | None:
+    """Return a lease on the calibration that a device in quarantine is due for, or None."""
+    suspended = jobs.free_devices(session, worker.id, message.hardware_ids, health="quarantined")
+    job = jobs.calibration_of(session, [device.id for device in suspended]) if suspended else None
+    if job is None:
+        return None
+    return _lease(session, settings, job, worker, [d for d in suspended if d.id == job.device_id])
 
 
 def beat(
@@ -71,6 +86,10 @@ def finish_lease(session: Session, lease_id: str, message: protocol.Finish) -> N
     attempt.device_s = max(attempt.device_s, message.device_s)
     _end_attempt(session, attempt, outcome, message.reason, message.message, message.log_tail)
     job.log_tail = message.log_tail or None
+    run = runs.of_attempt(session, attempt.id)
+    if run is not None:
+        note_control(session, attempt, run, "end", message.control)
+    weigh_device(session, job, attempt, run, message.control)
     jobs.release_devices(session, lease_id)
     if job.cancel_requested_at is not None:
         end_job(session, job, JobState.CANCELLED, reason=message.reason or "cancelled")
@@ -196,7 +215,8 @@ def _publish(session: Session, job: Job, attempt: Attempt) -> None:
         return
     if attempt.outcome == Outcome.OK:
         judge_run(session, job, run, ended=attempt.reason or "agent_ended")
-    publish_run(session, run)
+    if purpose_of(job) is not Purpose.SELF_CHECK:
+        publish_run(session, run)
 
 
 def _requeue_or_fail(

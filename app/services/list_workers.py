@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from app.reports.fingerprints import FactGroup, fact_groups
-from app.store.repositories import clock, fleet
+from app.store.repositories import clock, fleet, machines
 from app.store.repositories.fleet import Occupation
-from app.store.tables import Device, Worker
+from app.store.tables import Device, Epoch, SelfCheck, Worker
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,9 @@ class DeviceLine:
     model: str
     hardware_id: str
     health: str
+    grade: str | None
+    self_check: SelfCheck | None
+    epoch: Epoch | None
     now: Occupation | None
     is_hidden: bool
     """It works for a project that the reader may not see: `now` is withheld."""
@@ -46,7 +49,7 @@ class WorkerLine:
 def list_workers(
     session: Session, *, live_for: timedelta, project_id: int | None = None
 ) -> tuple[WorkerLine, ...]:
-    """Return all workers in three statements, live ones first, then by name.
+    """Return all workers in five statements, live ones first, then by name.
 
     Args:
         session: the session.
@@ -55,9 +58,11 @@ def list_workers(
     """
     now = clock.now(session)
     occupied = {occupation.device_id: occupation for occupation in fleet.occupations(session)}
+    checks, epochs = machines.last_self_checks(session), machines.last_epochs(session)
     devices: dict[int, list[DeviceLine]] = {}
     for device in fleet.all_devices(session):
-        line = _device(device, occupied.get(device.id), project_id, now)
+        machine = (checks.get(device.id), epochs.get(device.id))
+        line = _device(device, machine, occupied.get(device.id), project_id, now)
         devices.setdefault(device.worker_id, []).append(line)
     lines = [
         _worker(worker, tuple(devices.get(worker.id, ())), is_live=worker.last_seen_at > now - live_for)
@@ -79,8 +84,13 @@ def _worker(worker: Worker, devices: tuple[DeviceLine, ...], *, is_live: bool) -
 
 
 def _device(
-    device: Device, occupation: Occupation | None, project_id: int | None, now: datetime
+    device: Device,
+    machine: tuple[SelfCheck | None, Epoch | None],
+    occupation: Occupation | None,
+    project_id: int | None,
+    now: datetime,
 ) -> DeviceLine:
+    check, epoch = machine
     is_hidden = occupation is not None and project_id not in (None, occupation.project_id)
     rests = device.available_at if device.available_at and device.available_at > now else None
     return DeviceLine(
@@ -89,6 +99,9 @@ def _device(
         model=device.model,
         hardware_id=device.hardware_id,
         health=device.health,
+        grade=check.grade if check else None,
+        self_check=check,
+        epoch=epoch,
         now=None if is_hidden else occupation,
         is_hidden=is_hidden,
         rests_until=rests,

@@ -5,7 +5,7 @@ Nothing of it changes afterwards: the sequential rule is only valid so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -15,10 +15,12 @@ from app.analysis.past_noise import past_noise
 from app.analysis.sequential import MIN_PAIRS, g_from_history
 from app.domain.results import Better
 from app.domain.verdicts import Verdict
+from app.services.derive_values import Circumstances, circumstances, derived_metrics
+from app.services.follow_machine import note_control, note_machine
 from app.services.lease_jobs import announce, require_lease
 from app.services.open_cases import open_cases
 from app.services.plan_cases import PlannedCase, plan_cases
-from app.store.repositories import clock, projects, runs
+from app.store.repositories import clock, fleet, projects, runs
 from app.store.tables import BenchmarkCase, Job, Run
 from app.store.tables import Verdict as VerdictRow
 from workers.protocol import MetricDecl, OpenCases, Prepared
@@ -43,7 +45,11 @@ def plan_run(session: Session, lease_id: str, message: Prepared) -> OpenCases:
     assert run is not None
     if run.prepared_at is None:
         _store_preparation(session, run, message)
-        _store_plan(session, job, run, plan_cases(job.suite, message))
+        note_machine(session, attempt, run, message.machine_hash, message.fingerprint)
+        note_control(session, attempt, run, "start", message.control)
+        planned = plan_cases(job.suite, message)
+        given = circumstances(job, fleet.devices_of_lease(session, lease_id), message.idle)
+        _store_plan(session, job, run, planned[: job.policy.get("most_cases") or len(planned)], given)
         session.flush()
         announce(session, job)
     return open_cases(session, job, run)
@@ -53,17 +59,29 @@ def _store_preparation(session: Session, run: Run, message: Prepared) -> None:
     software: dict[str, Any] = {report.arm: report.software for report in message.arms}
     environment = projects.environment(session, message.machine_hash, message.fingerprint, software)
     run.environment_id = environment.id
+    run.idle = message.idle
     run.order_seed, run.device_s = message.order_seed, message.device_s
     run.prepared_at = clock.now(session)
     keep = {"status", "reason", "log_tail", "software"}
     run.arms = {report.arm: report.model_dump(include=keep) for report in message.arms}
 
 
-def _store_plan(session: Session, job: Job, run: Run, planned: list[PlannedCase]) -> None:
+def _with_derived(job: Job, given: Circumstances, case: PlannedCase) -> PlannedCase:
+    """Return a case with the metrics that are made of its others, after those."""
+    named = frozenset([*(job.policy["gate"] or ()), *(budget["metric"] for budget in job.policy["budgets"])])
+    reported = {metric.metric for metric in case.metrics}
+    derived = [m for m in derived_metrics(given, case.listing, named) if m.metric not in reported]
+    return replace(case, metrics=(*case.metrics, *derived)) if case.metrics else case
+
+
+def _store_plan(
+    session: Session, job: Job, run: Run, planned: list[PlannedCase], given: Circumstances
+) -> None:
     wanted = [(case.listing.benchmark, case.listing.params) for case in planned]
     rows = projects.cases(session, job.project_id, wanted)
     case_ids = [row.id for row in rows.values()]
     noise = runs.pair_noise(session, job.device_class, case_ids, fewest_pairs=MIN_PAIRS)
+    planned = [_with_derived(job, given, case) for case in planned]
     gate = _gate_of(job, planned)
     gating = 0
     for case in planned:

@@ -8,6 +8,7 @@ from statistics import median
 from sqlalchemy.orm import Session
 
 from app.services.announce_results import announce_results
+from app.services.voids import is_void
 from app.store.repositories import clock, runs
 from app.store.repositories import series as series_rows
 from app.store.repositories.runs import ArmValue
@@ -38,7 +39,7 @@ def publish_run(session: Session, run: Run) -> int:
         for row in rows
         if _fits(row, series[_key(job, row)][0])
         for arm in ("base", "head")
-        if any(not value.void for value in samples[row.case_id, row.metric, arm])
+        if any(not is_void(value) for value in samples[row.case_id, row.metric, arm])
     ]
     series_rows.add_results(session, results)
     if results:
@@ -79,7 +80,7 @@ def _result(
     branch: str | None,
 ) -> NewResult:
     values = [v.value for v in sample if v.value is not None]
-    valid = [v.value for v in sample if v.value is not None and not v.void]
+    valid = [v.value for v in sample if v.value is not None and not is_void(v)]
     commit_id = job.base_commit_id if arm == "base" else job.head_commit_id
     assert commit_id is not None
     assert run.published_at is not None
@@ -93,7 +94,7 @@ def _result(
         low=min(valid),
         high=max(valid),
         values=values,
-        void=[i for i, v in enumerate(sample) if v.void],
+        void=[i for i, v in enumerate(sample) if is_void(v)],
         flags=list(row.flags),
         measured_at=run.published_at,
         branch=branch,

@@ -160,6 +160,8 @@ def _document(context: ChangeContext, job: Job | None) -> dict[str, Any]:
         "ci_high": change.ci_high,
         "p_value": change.p_value,
         "reason": change.reason,
+        "label": change.label,
+        "evidence": change.evidence,
         "corrects": change.corrects_id,
         "measurement": {"job": job.id, "state": job.state} if job else None,
         "first_seen_at": change.first_seen_at,

@@ -25,6 +25,8 @@ from app.services.find_unmatched import find_unmatched
 from app.services.judge_run import pairs_of
 from app.services.list_checks import commit_ref
 from app.services.plan_run import better_of
+from app.services.read_devices import control_probes, device_states
+from app.services.voids import is_void
 from app.store.repositories import checks, jobs, runs
 from app.store.repositories.runs import ArmValue
 from app.store.tables import BenchmarkCase, Environment, Job, Run
@@ -96,6 +98,8 @@ def _suite(session: Session, job: Job) -> SuiteResult:
         environment=_flat(environment),
         software_changes=_software_changes(environment),
         void_pairs=_void_pairs(values),
+        device_states=device_states(session, attempt.lease_id, run.id),
+        control=control_probes(session, run.id),
         pairs_done=len({value.pair_index for value in values}),
         device_s=run.device_s,
         budget_s=job.budget_s,
@@ -197,7 +201,7 @@ def _estimate(value: ArmValue) -> Estimate:
         arm=cast("Literal['base', 'head']", value.arm),
         position=value.position,
         value=value.value,
-        void=value.void,
+        void=is_void(value),
         void_reason=value.void_reason,
     )
 
@@ -208,7 +212,9 @@ def _look(stored: dict[str, Any]) -> Look:
 
 
 def _void_pairs(values: Any) -> tuple[VoidPair, ...]:
-    void = {v.pair_index: VoidPair(v.pair_index, v.void_reason or "void", v.arm) for v in values if v.void}
+    void = {
+        v.pair_index: VoidPair(v.pair_index, v.void_reason or "void", v.arm) for v in values if is_void(v)
+    }
     return tuple(void[pair] for pair in sorted(void))
 
 

@@ -12,9 +12,12 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFoundError
 from app.domain.results import CommitRef, case_label
+from app.reports.device_states import ControlView, DeviceStateView, control_views, state_views
 from app.reports.fingerprints import FactGroup, fact_groups
 from app.services.list_checks import commit_ref
 from app.services.list_runs import RunLine, run_line
+from app.services.read_devices import control_probes, device_states
+from app.services.voids import is_wholly_void
 from app.store.repositories import checks, fleet, runs
 from app.store.repositories.runs import RunContext, TimingStrip
 from app.store.tables import Invocation
@@ -105,6 +108,8 @@ class RunDetail:
     arms: tuple[ArmPreparation, ...]
     environment: tuple[FactGroup, ...]
     machine_hash: str
+    device_states: tuple[DeviceStateView, ...]
+    control: tuple[ControlView, ...]
     invocations: tuple[InvocationLine, ...]
     cases: tuple[CaseTimings, ...]
     n_cases: int
@@ -126,7 +131,7 @@ def read_run(session: Session, run_id: int, *, project_id: int | None = None, pa
     first = (page - 1) * CASES_PER_PAGE
     wanted = dict(list(labels.items())[first : first + CASES_PER_PAGE])
     return RunDetail(
-        line=run_line(context, len(found), sum(invocation.void for invocation in found)),
+        line=run_line(context, len(found), sum(map(is_wholly_void, found))),
         checks=tuple(check.id for check in checks.of_job(session, context.job.id)),
         job=context.job.id,
         job_state=context.job.state,
@@ -140,6 +145,8 @@ def read_run(session: Session, run_id: int, *, project_id: int | None = None, pa
         arms=tuple(_arms(context)),
         environment=fact_groups(environment.machine) if environment else (),
         machine_hash=environment.machine_hash if environment else "",
+        device_states=state_views(device_states(session, context.attempt.lease_id, run_id)),
+        control=control_views(control_probes(session, run_id)),
         invocations=tuple(_invocations(found)),
         cases=tuple(_cases(session, run_id, wanted, found)),
         n_cases=len(labels),
@@ -190,7 +197,7 @@ def _invocations(found: Sequence[Invocation]) -> Iterable[InvocationLine]:
             status=row.status,
             reason=row.reason,
             log_tail=row.log_tail,
-            is_void=row.void,
+            is_void=is_wholly_void(row),
             void_reason=row.void_reason,
             flags=tuple(row.flags),
             started_at=row.started_at,
@@ -220,7 +227,7 @@ def _cases(
 def _burst(strip: TimingStrip, invocation: Invocation) -> Burst:
     return Burst(
         arm=invocation.arm,
-        is_void=invocation.void,
+        is_void=is_wholly_void(invocation),
         status=strip.status,
         n_batches=strip.n_batches,
         seconds=tuple(ns / strip.k / 1e9 for ns in strip.ns),

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from app.domain.errors import ConflictError, PayloadError, Problem
+from app.services.derive_values import Circumstances, circumstances, derived_values
+from app.services.follow_machine import note_control
 from app.services.judge_run import judge_run
 from app.services.lease_jobs import announce, require_lease
 from app.services.open_cases import open_cases
-from app.store.repositories import runs
+from app.store.repositories import fleet, runs
 from app.store.tables import BenchmarkCase, Run
 from workers.protocol import CaseMeasurement, Invocation, OpenCases
 
@@ -42,7 +46,8 @@ _DETAIL = [
     "mem_peak_rss_b",
     "timer_resolution_s",
     "gates",
-    "telemetry_summary",
+    "telemetry",
+    "control_deviation",
     "fingerprint_hash",
     "harness_version",
 ]
@@ -64,7 +69,10 @@ def record_invocation(session: Session, lease_id: str, message: Invocation, body
     if run.prepared_at is None:
         raise ConflictError("the arms were not prepared yet: post `prepared` first", code="not_prepared")
     cases = _cases(session, run, message)
-    if _store(session, run, message, cases, hashlib.sha256(body).hexdigest()):
+    devices = fleet.devices_of_lease(session, lease_id)
+    given = circumstances(job, devices, run.idle)
+    if _store(session, run, message, cases, hashlib.sha256(body).hexdigest(), given):
+        note_control(session, attempt, run, "block", message.control)
         run.device_s = max(run.device_s, message.device_s)
         attempt.device_s = run.device_s
         session.flush()
@@ -104,6 +112,7 @@ def _store(
     message: Invocation,
     cases: list[tuple[CaseMeasurement, BenchmarkCase]],
     digest: str,
+    given: Circumstances,
 ) -> bool:
     """Store the document; return False if it is there already."""
     document = message.model_dump()
@@ -117,11 +126,41 @@ def _store(
                 f"another document was stored under the key {values['key']}", code="idempotency_conflict"
             )
         return False
+    if message.ticks:
+        runs.add_telemetry(session, stored.id, _unpacked(message.ticks))
     timings = [_timing(stored.id, measured, case) for measured, case in cases]
     units = runs.units_of(session, run.id)
-    estimates = [row for measured, case in cases for row in _estimates(stored.id, measured, case, units)]
+    complete = [(_with_derived(session, run, message, m, case, units, given), case) for m, case in cases]
+    estimates = [row for measured, case in complete for row in _estimates(stored.id, measured, case, units)]
     runs.add_measurements(session, timings, estimates)
     return True
+
+
+def _with_derived(
+    session: Session,
+    run: Run,
+    message: Invocation,
+    measured: CaseMeasurement,
+    case: BenchmarkCase,
+    units: dict[tuple[int, str], str],
+    given: Circumstances,
+) -> CaseMeasurement:
+    """Return the measurement with the metrics that are made of it; what they were made of is kept with the verdicts."""
+    planned = {metric: unit for (case_id, metric), unit in units.items() if case_id == case.id}
+    reported = {value.metric for value in measured.values}
+    wanted = {metric: unit for metric, unit in planned.items() if metric not in reported}
+    values, made = derived_values(given, measured, wanted)
+    for metric, derived in made.items():
+        runs.keep_provenance(session, run.id, case.id, metric, message.arm, derived.document())
+    return measured.model_copy(update={"values": [*measured.values, *values]})
+
+
+def _unpacked(ticks: str) -> bytes:
+    try:
+        return base64.b64decode(ticks, validate=True)
+    except binascii.Error as error:
+        problem = Problem("ticks", "bad_base64", f"the readings are no base64: {error}")
+        raise PayloadError([problem], code="bad_payload") from error
 
 
 def _timing(invocation_id: int, measured: CaseMeasurement, case: BenchmarkCase) -> dict[str, Any]:
@@ -142,7 +181,28 @@ def _timing(invocation_id: int, measured: CaseMeasurement, case: BenchmarkCase) 
         "spike": measured.batches.spike,
         "thinned": measured.batches.thinned,
         "flags": measured.flags,
+        "work": _work(measured),
     }
+
+
+def _work(measured: CaseMeasurement) -> dict[str, Any]:
+    """Return what was worked off under the clock, and at what energy, as far as it is told."""
+    window = measured.window_ns
+    told = {
+        "units": measured.units or None,
+        "dtype": measured.dtype,
+        "iterations": measured.iterations,
+        "energy_j": measured.energy_j,
+        "window_s": _window_s(measured) if window or measured.clock == "simulated" else None,
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _window_s(measured: CaseMeasurement) -> float:
+    """Return how long the timed part lasted [s]; on a simulated device, how long it would have."""
+    if measured.window_ns is None:
+        return sum(measured.batches.host_ns) / 1e9
+    return (measured.window_ns[1] - measured.window_ns[0]) / 1e9
 
 
 def _estimates(

@@ -17,6 +17,7 @@ from app.domain.errors import AccessError, ConflictError, UsageError
 from app.domain.jobs import JobState
 from app.domain.results import CommitRef
 from app.services.access import Principal
+from app.services.derive_values import LEAST_TIMED_S, wants_energy
 from app.services.lease_jobs import end_job, hint
 from app.settings import Settings, SuiteSettings, Thresholds, matching_classes, settings_digest, suite_digest
 from app.store.repositories import access, checks, clock, fleet, outbox, projects
@@ -245,8 +246,15 @@ def _spec(context: _Context, suite: SuiteSettings) -> dict[str, Any]:
             "setup": list(suite.setup),
             "env": dict(suite.env),
             "timeout_s": suite.timeout_s,
+            "least_timed_s": _least_timed_s(context, suite),
         },
     }
+
+
+def _least_timed_s(context: _Context, suite: SuiteSettings) -> float:
+    """Return how long each case has to be timed [s]: seconds where a gate or a budget is about energy."""
+    budgets = [budget.metric for budget in context.wanted.settings.budgets]
+    return LEAST_TIMED_S if wants_energy([*(suite.gate or ()), *budgets]) else 0.0
 
 
 def _policy(context: _Context, suite: SuiteSettings) -> dict[str, Any]:
@@ -261,6 +269,10 @@ def _policy(context: _Context, suite: SuiteSettings) -> dict[str, Any]:
             m.name: _thresholds(settings.thresholds(m.name)) | {"unit": m.unit, "better": m.better}
             for m in settings.metrics
         },
+        "prices": [
+            {"devices": p.devices, "hour": p.hour, "currency": p.currency, "date": p.date.isoformat()}
+            for p in settings.prices
+        ],
         "budgets": [
             {
                 "benchmark": b.benchmark,

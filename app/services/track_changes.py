@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 from app.domain.changes import MEASURED_NO_CHANGE, STANDING, WITHIN_CHANCE, ChangeKind, ChangeState
 from app.services.confirm_once import OTHERWISE, confirm_once, correct, is_rise
 from app.services.history_window import Found
+from app.services.machine_cause import machine_cause
 from app.services.weigh_change import is_beyond_chance
 from app.store.repositories import changes, clock
 from app.store.repositories.history import Examined
@@ -150,12 +151,23 @@ class _Tracking:
             if (row.previous_commit_id, row.commit_id) != commits:
                 row.request_id, row.reason = None, WITHIN_CHANCE  # what was asked for was about other commits
             row.examined_at = self._now
+            self._label(row, match)
             if match.state == ChangeState.CONFIRMED:
                 confirm_once(self._session, row, "confirmed by later points")
             elif match.state == ChangeState.EPISODE:
                 row.state, row.closed_at, row.reason = match.state, self._now, "it reverted"
             else:
-                self.suspicions.append(row)
+                self._suspect(row)
+
+    def _suspect(self, row: ChangePoint) -> None:
+        """Remember a suspicion that somebody is to be asked about; that of a machine is none."""
+        if row.label is None:
+            self.suspicions.append(row)
+
+    def _label(self, row: ChangePoint, found: Found) -> None:
+        """Say of a change that is not settled whether it is the machine's, as far as is known by now."""
+        cause = machine_cause(self._session, self._series, self._branch, found)
+        row.label, row.evidence = cause if cause is not None else (None, None)
 
     def _is_pinned(self, row: ChangePoint, match: Found) -> bool:
         """Tell whether the row keeps its commits: those that are measured for it, or others that were and are alike."""
@@ -181,7 +193,7 @@ class _Tracking:
                 continue
             row = self._add(found)
             if row.state == ChangeState.SUSPECTED:
-                self.suspicions.append(row)
+                self._suspect(row)
 
     def _is_told(self, found: Found) -> bool:
         """Tell whether its commit has this change already, in a row that may be too old to be held against it."""
@@ -208,6 +220,8 @@ class _Tracking:
             closed_at=self._now if is_episode else None,
             **{name: getattr(found, name) for name in (*_PLACE, *_NUMBERS)},
         )
+        if not is_episode:
+            self._label(row, found)
         self._session.add(row)
         self._session.flush()
         return row

@@ -23,7 +23,7 @@ _DEFINING = ("unit", "better")
 """Keys that make a `[[metric]]` one of the project's own, whatever its name is like."""
 
 _LIMITS = ("max", "min")
-_EXAMPLES = {"s": "50 ms", "B": "2 GiB"}
+_EXAMPLES = {"s": "50 ms", "B": "2 GiB", "currency": "0.02 EUR", "units/J": "3 samples/J"}
 _DIGITS = re.compile(r"[0-9]+")
 
 
@@ -122,6 +122,8 @@ def _wanted(unit: str, owner: str) -> str:
 
 def _unit_of_limits(unit: str) -> str:
     """Return the unit in which a limit can be written: a plain number where a quantity cannot have `unit`."""
+    if unit == "currency":  # any of them: which one, the prices say
+        return unit
     try:
         return parse_quantity(f"1 {unit}").unit
     except DataError:

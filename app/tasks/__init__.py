@@ -19,6 +19,7 @@ from app.services.announce_results import (
     unexamined_series,
 )
 from app.services.conclude_check import conclude_check
+from app.services.device_jobs import tend_devices
 from app.services.lease_jobs import sweep_leases
 from app.services.prune_bundles import prune_bundles
 from app.services.relay_outbox import find_lost_hints
@@ -118,6 +119,8 @@ def _register_clockwork(app: Celery, service: Service) -> None:
         with service.database.session() as session:
             find_unexamined(session, settings)
         sweep_suspicions(service)
+        with service.database.session() as session:
+            tend_devices(session, settings)
         service.relay_soon()
 
     @_task(app, queue.PRUNE)

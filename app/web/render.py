@@ -61,6 +61,7 @@ def _environment() -> Environment:
         ago=times.ago,
         exact=times.exact,
         duration=quantities.duration,
+        percent=quantities.percent,
         name=text.name,
         line=text.plain,
         tail=text.tail,

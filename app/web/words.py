@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.domain.jobs import JobState, Outcome
+from app.reports.words import GRADES as GRADES
 from app.reports.words import Word
 from app.services.read_health import Level
 

@@ -109,7 +109,14 @@ def _after_priming(case: CaseListing, measurement: CaseMeasurement | None) -> Ca
         MetricDecl(metric=value.metric, unit=value.unit, better=value.better, kind=value.kind)
         for value in measurement.values
     ]
-    return case.model_copy(update={"metrics": metrics})
+    return case.model_copy(
+        update={
+            "metrics": metrics,
+            "units": measurement.units,
+            "dtype": measurement.dtype,
+            "timed_s": sum(measurement.batches.host_ns) / 1e9 if measurement.batches.host_ns else None,
+        }
+    )
 
 
 def _failed_cases(failure: ListedFailure, other: Listing) -> list[CaseListing]:

@@ -7,11 +7,19 @@ from __future__ import annotations
 
 from workers.devices.base import Device, Host
 from workers.devices.cpu import CpuDevice
+from workers.devices.jetson import JetsonDevice
+from workers.devices.neuron import NeuronDevice
+from workers.devices.nvidia import NvidiaDevice
 from workers.devices.simulated import SimulatedDevice
+from workers.devices.tpu import TpuDevice
 
 KINDS: dict[str, type[Device]] = {
     "cpu": CpuDevice,
+    "jetson": JetsonDevice,
+    "neuron": NeuronDevice,
+    "nvidia": NvidiaDevice,
     "simulated": SimulatedDevice,
+    "tpu": TpuDevice,
 }
 
 

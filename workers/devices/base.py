@@ -6,6 +6,7 @@ happens outside the measured process; inside it, the harness keeps the clock.
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from workers.host.fingerprint import Fingerprint, host_fingerprint, machine_hash, with_unavailable
 from workers.host.locks import LockFile, lock_path
-from workers.protocol import DeviceReport
+from workers.protocol import Arm, DeviceReport
 from workers.readings.record import DeviceRecord, Facts, Tick
 
 CACHE_VARIABLES = (
@@ -52,6 +53,8 @@ MACHINE_FACTS = (
 )
 """Facts that belong to the hashed part of the fingerprint: a change in one begins an epoch of the device."""
 
+SETTLING_S = 0.3
+
 IDENTITY_FACTS = ("uuid", "serial", "pci_bus_id", "index")
 """Facts that say which device it is, and are not hashed."""
 
@@ -82,6 +85,9 @@ class Device(ABC):
     kind: ClassVar[str]
     address: ClassVar[str] = "cpu"
     """What measured code is told to run on, as frameworks name it."""
+
+    feels_host: ClassVar[bool] = True
+    """Whether the load of the host is to be read beside it; not where it tells of that itself, or cannot feel it."""
 
     def __init__(self, host: Host, *, hardware_id: str, device_class: str, model: str) -> None:
         self.hardware_id = hardware_id
@@ -125,6 +131,12 @@ class Device(ABC):
     def record(self) -> DeviceRecord:
         """Return what is known of the device now."""
         return DeviceRecord(self.kind, self.device_class, self.facts(), (self.telemetry(),))
+
+    def settled_record(self) -> DeviceRecord:
+        """Return what is known of the device, once rates and slow tools have had time to tell; for people who wait."""
+        self.telemetry()
+        time.sleep(SETTLING_S)
+        return self.record()
 
     def fingerprint(self) -> Fingerprint:
         """Return `machine`, `identity`, `soft` and `unavailable`, read anew."""
@@ -174,8 +186,20 @@ class Device(ABC):
         """
         return {}
 
+    def begin(self, arm: Arm, pair: int) -> None:
+        """Take note that an invocation of this arm and pair begins; it matters to devices that follow a script."""
+        return
+
+    def end(self) -> None:
+        """Take note that the invocation has ended."""
+        return
+
     def simulation(self) -> dict[str, Any] | None:
         """Return how the harness shall make its times up; None for a device that really measures."""
+        return None
+
+    def control_simulation(self, pair: int) -> dict[str, Any] | None:
+        """Return how the control workload before a pair shall make its times up; None for a real device."""
         return None
 
     def lock(self) -> int:

@@ -5,43 +5,59 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import statistics
 import time
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, Self
 
-from workers.devices.base import Device, DeviceTimer, Host
+from workers.devices.base import Device, DeviceTimer, Host, Lack
+from workers.host import rapl
 from workers.host.fingerprint import (
     CPU,
     Fingerprint,
     cpu_model,
+    cpuinfo,
     host_fingerprint,
     read_int,
     read_text,
     with_unavailable,
 )
+from workers.host.load import HostLoad, cpu_times
+from workers.host.processors import (
+    Clock,
+    clock_policy,
+    edac_count,
+    highest_clock_hz,
+    is_corrected,
+    mode,
+    sensors,
+)
+from workers.host.sparing import Sparing
+from workers.host.throttling import Throttling
 from workers.readings.record import Facts, Tick, facts, tick
 
 MACHINE_ID = Path("/etc/machine-id")
 OWN_ID = "host-id"
+SHORTEST_S = 0.01
 MARKETING = re.compile(r"\((?:r|tm|c)\)|@.*|\bwith .*|\b\d+-core\b|\b(?:cpu|processor)\b", re.IGNORECASE)
-SENSORS = ("coretemp", "k10temp", "zenpower", "cpu_thermal", "cpu-thermal", "x86_pkg_temp")
-"""Names that drivers give to the processor's own temperature."""
 
 
 class CpuDevice(Device):
     """All processors that this agent may run on, as one device."""
 
     kind = "cpu"
+    feels_host = False
 
     def __init__(self, host: Host, hardware_id: str) -> None:
         self._times = cpu_times()
-        threads = len(os.sched_getaffinity(0))
+        cpus = os.sched_getaffinity(0)
         name = cpu_model()
         super().__init__(
-            host, hardware_id=hardware_id, device_class=f"cpu-{model_slug(name)}-{threads}t", model=name
+            host, hardware_id=hardware_id, device_class=f"cpu-{model_slug(name)}-{len(cpus)}t", model=name
         )
+        self._cpus = sorted(cpus)
+        self._sources = Sources(self._cpus)
 
     @property
     def lock_id(self) -> str:
@@ -54,8 +70,44 @@ class CpuDevice(Device):
         return [cls(host, f"cpu:{host_id(host.state_dir)}")]
 
     def facts(self) -> Facts:
-        """Return what the kernel tells of the processor."""
-        return facts(index=0, uuid=self.hardware_id, model=self.model)
+        """Return what the kernel tells of the processor; its cores are the threads that may be used."""
+        return facts(
+            index=0,
+            uuid=self.hardware_id,
+            model=self.model,
+            architecture=architecture(),
+            cores=len(self._cpus),
+            memory_b=memory_b(),
+            firmware=cpuinfo("microcode"),
+            sm_clock_max_hz=highest_clock_hz(self._cpus),
+            clock_policy=clock_policy(self._cpus),
+            power_limit_max_w=rapl.power_limit_max_w(),
+            ecc_mode=is_corrected(),
+            numa_node=numa_node(self._cpus),
+        )
+
+    def lacks(self) -> list[Lack]:
+        """Return why energy or temperature cannot be read, where that is so."""
+        return [lack for lack in (self._lack_of_energy(), self._lack_of_temperature()) if lack is not None]
+
+    def _lack_of_energy(self) -> Lack | None:
+        counter = self._sources.energy
+        if counter.read() is not None:
+            return None
+        if not counter.packages:
+            why = "the kernel shows no energy counter (RAPL), as in most virtual machines"
+            return Lack(
+                "energy, power", why, "measure on the machine itself, with the module intel_rapl_msr loaded"
+            )
+        why = f"{counter.packages[0] / 'energy_uj'} may not be read by this user"
+        how = "chmod o+r /sys/class/powercap/intel-rapl:*/energy_uj at every boot, or run it with CAP_DAC_READ_SEARCH"
+        return Lack("energy_j_total, power_w", why, how)
+
+    def _lack_of_temperature(self) -> Lack | None:
+        if self._sources.temperature() is not None:
+            return None
+        why = "the kernel shows no sensor of the processor, as in most virtual machines"
+        return Lack("temp_c", why, "load the sensor's module: coretemp (Intel), k10temp (AMD)")
 
     def fingerprint(self) -> Fingerprint:
         """Return what the kernel tells of the machine."""
@@ -73,17 +125,12 @@ class CpuDevice(Device):
         return None
 
     def telemetry(self) -> Tick:
-        """Return the readings of this moment; utilisation and steal are shares of the time since the last call."""
+        """Return the readings of this moment; utilisation, power and steal are of the time since the last call."""
         before, self._times = self._times, cpu_times()
         spent = self._times - before
         return tick(
-            t_ns=time.monotonic_ns(),
-            util=spent.share(spent.busy),
-            host_steal=spent.share(spent.steal),
-            sm_clock_hz=clock_hz(),
-            temp_c=temperature_c(),
-            mem_used_b=memory_used_b(),
-            energy_j_total=energy_j(),
+            **{"t_ns": time.monotonic_ns(), "util": spent.share(spent.busy), "mem_used_b": memory_used_b()},
+            **self._sources.readings(),
         )
 
     def processes(self) -> list[int]:
@@ -98,54 +145,83 @@ class CpuDevice(Device):
         return size is not None
 
 
-class CpuTimes(NamedTuple):
-    """Time that all processors spent since boot, in the kernel's ticks."""
+class Sources:
+    """What is read of the processors at every telemetry, the slow parts no more often than their cost allows."""
 
-    busy: int
-    idle: int
-    steal: int
+    def __init__(self, cpus: Sequence[int]) -> None:
+        throttling = Throttling(cpus)
+        self.energy = rapl.EnergyCounter()
+        self.temperature = Sparing(lambda: temperature_c(found))
+        found = sensors()
+        self._load = HostLoad()
+        self._clock = Sparing(Clock(cpus).read_hz)
+        self._throttled = Sparing(lambda: (throttling.times_ns(), throttling.counts()))
+        self._errors = Sparing(lambda: (edac_count("ce_count"), edac_count("ue_count")))
+        self._mode = Sparing(lambda: (mode(cpus), rapl.power_limit_w()))
+        self._last_energy: tuple[float, float] | None = None
+        self._last_counts: dict[str, int] | None = None
 
-    def __sub__(self, other: CpuTimes) -> CpuTimes:
-        return CpuTimes(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
+    def readings(self) -> dict[str, Any]:
+        """Return readings by name."""
+        energy_j, moment_s = self.energy.read(), time.monotonic()
+        throttled_ns, counts = self._throttled()
+        corrected, uncorrected = self._errors()
+        text, limit_w = self._mode()
+        return {
+            **self._load.look(),
+            "sm_clock_hz": self._clock(),
+            "temp_c": self.temperature(),
+            "energy_j_total": energy_j,
+            "power_w": self._power_w(energy_j, moment_s),
+            "power_limit_w": limit_w,
+            "throttle_ns": throttled_ns,
+            "throttle_reasons": self._reasons(counts),
+            "ecc_corrected": corrected,
+            "ecc_uncorrected": uncorrected,
+            "mode": text,
+        }
 
-    def share(self, part: int) -> float | None:
-        """Return `part` of all the time, or None where no time has passed."""
-        total = self.busy + self.idle + self.steal
-        return part / total if total > 0 else None
+    def _power_w(self, energy_j: float | None, moment_s: float) -> float | None:
+        """Return the mean power since the last call [W]; not over less time than the counter can tell."""
+        before = self._last_energy
+        if before is not None and moment_s - before[1] < SHORTEST_S:
+            return None
+        self._last_energy = None if energy_j is None else (energy_j, moment_s)
+        if before is None or energy_j is None:
+            return None
+        return (energy_j - before[0]) / (moment_s - before[1])
+
+    def _reasons(self, counts: dict[str, int] | None) -> list[str] | None:
+        """Return the kinds of heat that held the processor back since the last call."""
+        before, self._last_counts = self._last_counts, counts
+        if before is None or counts is None:
+            return None
+        return [reason for reason, count in counts.items() if count > before.get(reason, count)]
 
 
-def cpu_times() -> CpuTimes:
-    """Return the first line of `/proc/stat`, guests' time left in what it is counted in."""
-    words = (read_text("/proc/stat") or "cpu 0 0 0 0 0 0 0 0").split()[1:9]
-    user, nice, system, idle, iowait, irq, softirq, steal = map(int, words)
-    return CpuTimes(busy=user + nice + system + irq + softirq, idle=idle + iowait, steal=steal)
-
-
-def clock_hz() -> float | None:
-    """Return the mean clock of all processors [Hz]."""
-    scaling = [read_int(path) for path in CPU.glob("cpu[0-9]*/cpufreq/scaling_cur_freq")]
-    clocks = [khz * 1e3 for khz in scaling if khz]
-    clocks = clocks or [
-        float(mhz) * 1e6 for mhz in re.findall(r"cpu MHz\s*:\s*([\d.]+)", read_text("/proc/cpuinfo") or "")
-    ]
-    return statistics.fmean(clocks) if clocks else None
-
-
-def temperature_c() -> float | None:
+def temperature_c(paths: Sequence[Path] | None = None) -> float | None:
     """Return the hottest of the processor's own sensors [degrees C]."""
-    hwmon = [
-        reading
-        for chip in Path("/sys/class/hwmon").glob("hwmon*")
-        if read_text(chip / "name") in SENSORS
-        for reading in map(read_int, chip.glob("temp*_input"))
-    ]
-    zones = [
-        read_int(zone / "temp")
-        for zone in Path("/sys/class/thermal").glob("thermal_zone*")
-        if read_text(zone / "type") in SENSORS
-    ]
-    known = [reading for reading in hwmon + zones if reading is not None]
+    read = [read_int(path) for path in (sensors() if paths is None else paths)]
+    known = [reading for reading in read if reading is not None]
     return max(known) / 1000 if known else None
+
+
+def memory_b() -> int | None:
+    """Return the memory of the host [B]."""
+    match = re.search(r"^MemTotal:\s+(\d+) kB$", read_text("/proc/meminfo") or "", re.MULTILINE)
+    return int(match[1]) * 1024 if match else None
+
+
+def architecture() -> str:
+    """Return the instruction set, and the generation in the numbers that the kernel tells it in."""
+    numbers = [(name, cpuinfo(name)) for name in ("cpu family", "model", "stepping", "CPU part")]
+    return " ".join([os.uname().machine, *(f"{name} {value}" for name, value in numbers if value)])
+
+
+def numa_node(cpus: Sequence[int], cpu: Path = CPU) -> int | None:
+    """Return the one node that all these processors belong to; None where there are several, or none is told."""
+    nodes = {path.name for number in cpus for path in (cpu / f"cpu{number}").glob("node[0-9]*")}
+    return int(nodes.pop()[4:]) if len(nodes) == 1 else None
 
 
 def memory_used_b() -> int | None:
@@ -154,12 +230,6 @@ def memory_used_b() -> int | None:
     if not {"MemTotal", "MemAvailable"} <= sizes.keys():
         return None
     return (int(sizes["MemTotal"]) - int(sizes["MemAvailable"])) * 1024
-
-
-def energy_j() -> float | None:
-    """Return the package's energy counter [J], which wraps; most hosts show it to root alone."""
-    counter = read_int("/sys/class/powercap/intel-rapl:0/energy_uj")
-    return None if counter is None else counter / 1e6
 
 
 def last_level_cache_b() -> int | None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from workers.devices.base import Device
 from workers.host.fingerprint import Fingerprint
+from workers.protocol import Arm
 from workers.readings.record import Tick
 
 PARTS = ("machine", "identity", "soft")
@@ -89,6 +90,21 @@ class DeviceGroup:
     def cache_env(self, folder: Path) -> dict[str, str]:
         """Return the environment that points every compile cache into `folder`."""
         return self.devices[0].cache_env(folder)
+
+    def begin(self, arm: Arm, pair: int) -> None:
+        """Take note that an invocation begins on all of them."""
+        for device in self.devices:
+            device.begin(arm, pair)
+
+    def end(self) -> None:
+        """Take note that it has ended."""
+        for device in self.devices:
+            device.end()
+
+    def control_simulation(self, pair: int) -> list[dict[str, Any]] | None:
+        """Return how the control workload shall make up each device's times; None for devices that really measure."""
+        scripts = [device.control_simulation(pair) for device in self.devices]
+        return None if None in scripts else [script for script in scripts if script is not None]
 
     def simulation(self) -> list[dict[str, Any]] | None:
         """Return how the harness shall make up each device's times; None for devices that really measure."""

@@ -1,84 +1,35 @@
 """Devices that exist in a script only: a whole fleet, with its noise and its faults, on a machine without accelerators.
 
-The script is a JSON list of devices, named by `RATCHET_SIMULATED`:
-
-    [{"class": "sim-a100", "hardware_id": "sim-0", "model": "Simulated A100",
-      "noise_sd": 0.01, "drift": 0.0, "seed": 1,
-      "faults": [{"kind": "slow", "factor": 1.1, "arm": "head"}, {"kind": "crash", "pair": 3}],
-      "fingerprint": {"machine": {"driver": "1.2.3"}}, "telemetry": {"temp_c": 45.0},
-      "ticks": [{"temp_c": 45.0}, {"temp_c": 60.0, "foreign_pids": [7]}, {"temp_c": 45.0}]}]
-
-Only `class` and `hardware_id` are required. Times are drawn by the harness around each benchmark's nominal time, with a
-standard deviation of `noise_sd` and a shift of `drift` per pair (both in ln units); a fault strikes the arm and the
-pair that it names, or every one. `ticks` change the telemetry from one reading to the next; the last one stays.
+The script and everything that it can say: `simulated_script`. Times are drawn in the measured process, by the harness;
+what is read of the device meanwhile is made here, from the same faults.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import time
+from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Literal, Self
-
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from typing import Any, Self
 
 from workers.devices.base import Device, DeviceTimer, Host
+from workers.devices.simulated_script import COUNTERS, Fault, Script, read_scripts
 from workers.errors import UsageError
-from workers.host.fingerprint import Fingerprint, host_fingerprint, with_unavailable
-from workers.protocol import Arm, Name
-from workers.readings.record import READINGS, Facts, Tick, facts, tick
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, populate_by_name=True)
-
-
-class Fault(_Part):
-    """What goes wrong, and where; no `arm` or `pair` means everywhere."""
-
-    kind: Literal["crash", "hang", "slow"]
-    factor: float = Field(default=1.0, gt=0)
-    arm: Arm | None = None
-    pair: int | None = None
-
-
-class FingerprintParts(_Part):
-    """Values that replace or join those of the host."""
-
-    machine: dict[str, Any] = Field(default_factory=dict)
-    identity: dict[str, Any] = Field(default_factory=dict)
-    soft: dict[str, Any] = Field(default_factory=dict)
-
-
-class Script(_Part):
-    """One simulated device."""
-
-    device_class: Name = Field(alias="class")
-    hardware_id: Name
-    model: str = "simulated"
-    noise_sd: float = Field(default=0.0, ge=0)
-    drift: float = 0.0
-    seed: int | None = None
-    """Of the draws; without one it follows from the hardware id."""
-    faults: list[Fault] = Field(default_factory=list)
-    fingerprint: FingerprintParts = Field(default_factory=FingerprintParts)
-    telemetry: dict[str, Any] = Field(default_factory=dict)
-    ticks: list[dict[str, Any]] = Field(default_factory=list)
-    """What readings after each other have in place of `telemetry`; the last one stays."""
-
+from workers.host.fingerprint import Fingerprint, with_unavailable
+from workers.protocol import Arm
+from workers.readings.record import Facts, Tick, facts, throttle_reasons, tick
 
 VISIBLE = "SIMULATED_VISIBLE_DEVICES"
 """Names the devices that a measured process may use, as an accelerator's own variable does."""
 
-SCRIPTS = TypeAdapter(list[Script])
+POWER_CAP = 0x4
 
 
 class SimulatedDevice(Device):
     """A device that does what its script says."""
 
     kind = "simulated"
+    feels_host = False
 
     def __init__(self, host: Host, script: Script) -> None:
         super().__init__(
@@ -86,6 +37,14 @@ class SimulatedDevice(Device):
         )
         self._script = script
         self._readings = 0
+        self._ended = 0
+        self._struck: tuple[Fault, ...] = ()
+        """The faults of the invocation that goes on; none between invocations."""
+        self._is_busy = False
+        self._reads_of_invocation = 0
+        self._counted: Counter[str] = Counter()
+        """What earlier faults added to the counters."""
+        self._frozen: Tick | None = None
 
     @classmethod
     def detect(cls, host: Host) -> list[Self]:
@@ -96,18 +55,13 @@ class SimulatedDevice(Device):
 
     def facts(self) -> Facts:
         """Return what the script says."""
-        return facts(index=0, uuid=self.hardware_id, model=self.model)
+        return facts(**{"index": 0, "uuid": self.hardware_id, "model": self.model, **self._script.facts})
 
     def fingerprint(self) -> Fingerprint:
         """Return the host's fingerprint with the script's values in it."""
-        parts, scripted = host_fingerprint(), self._script.fingerprint
-        parts["machine"] |= {
-            "kind": self.kind,
-            "device_model": self.model,
-            "device_count": 1,
-            **scripted.machine,
-        }
-        parts["identity"] |= {"uuid": self.hardware_id, **scripted.identity}
+        parts, scripted = super().fingerprint(), self._script.fingerprint
+        parts["machine"] |= scripted.machine
+        parts["identity"] |= scripted.identity
         parts["soft"] |= scripted.soft
         return with_unavailable(parts)
 
@@ -118,18 +72,75 @@ class SimulatedDevice(Device):
         """Return None: there is no clock but the host's."""
         return None
 
+    def begin(self, arm: Arm, pair: int) -> None:
+        """Remember which faults strike this invocation."""
+        self._struck = tuple(fault for fault in self._script.faults if fault.strikes(self._seed, arm, pair))
+        self._is_busy, self._reads_of_invocation = True, 0
+
+    def end(self) -> None:
+        """Keep what the invocation's faults counted."""
+        self._ended += 1
+        self._counted.update(self._rises())
+        self._struck, self._is_busy, self._frozen = (), False, None
+
     def telemetry(self) -> Tick:
         """Return the script's readings, the next ones with each call."""
         self._readings += 1
-        return tick(**{"t_ns": time.monotonic_ns(), **self._scripted()})
+        self._reads_of_invocation += 1
+        if any(fault.kind == "stall" for fault in self._struck):
+            self._frozen = self._frozen or tick()
+            return self._frozen
+        known = {"t_ns": time.monotonic_ns(), **self._power(), **self._scripted()}
+        known.setdefault("throttle_reasons", throttle_reasons(known.get("throttle_mask")))
+        return tick(**known)
 
     def processes(self) -> list[int]:
         """Return the foreign processes of the last reading."""
         return list(self._scripted().get("foreign_pids") or [])
 
     def _scripted(self) -> dict[str, Any]:
-        ticks = self._script.ticks or [{}]
-        return {**self._script.telemetry, **ticks[min(max(self._readings, 1), len(ticks)) - 1]}
+        between, ticks = self._script.between or [{}], self._script.ticks or [{}]
+        readings = {
+            **self._script.telemetry,
+            **between[min(self._ended, len(between) - 1)],
+            **ticks[min(max(self._readings, 1), len(ticks)) - 1],
+        }
+        for fault in self._struck:
+            readings |= {name: value for name, value in fault.telemetry.items() if name not in COUNTERS}
+        for name, rise in (self._counted + self._rises()).items():
+            readings[name] = (readings.get(name) or 0) + rise
+        return readings
+
+    def _rises(self) -> Counter[str]:
+        """Return what this invocation's faults have added to the counters: nothing yet at its first reading."""
+        rises: Counter[str] = Counter()
+        if self._reads_of_invocation < 2:
+            return rises
+        for fault in self._struck:
+            rises.update({name: value for name, value in fault.telemetry.items() if name in COUNTERS})
+        return rises
+
+    def _power(self) -> dict[str, Any]:
+        """Return the readings of power, and that it is capped where it is."""
+        power = self._script.power
+        if power is None:
+            return {}
+        wanted_w = self._wanted_w()
+        is_capped = power.limit_w is not None and wanted_w > power.limit_w
+        return {
+            "power_w": min(wanted_w, power.limit_w or wanted_w),
+            "power_limit_w": power.limit_w,
+            "throttle_mask": POWER_CAP if is_capped else 0,
+        }
+
+    def _wanted_w(self) -> float:
+        """Return what the device would draw without a limit [W]."""
+        power = self._script.power
+        assert power is not None
+        wanted_w = power.busy_w if self._is_busy else power.idle_w
+        for fault in self._struck:
+            wanted_w *= fault.factor if fault.kind == "power" else 1.0
+        return wanted_w
 
     def flush_cache(self) -> bool:
         """Return False: there is no cache whose size could be known."""
@@ -140,47 +151,32 @@ class SimulatedDevice(Device):
         """Return the variable that names these devices by their hardware ids."""
         return {VISIBLE: ",".join(device.hardware_id for device in devices)}
 
+    @property
+    def _seed(self) -> int:
+        if self._script.seed is not None:
+            return self._script.seed
+        return int.from_bytes(hashlib.sha256(self._script.hardware_id.encode()).digest()[:4], "big")
+
     def simulation(self) -> dict[str, Any]:
-        """Return what the harness needs to make up this device's times, but for arm and pair."""
-        script = self._script
-        digest = hashlib.sha256(script.hardware_id.encode()).digest()
+        """Return what the harness needs to make up this device's times in the invocation that has begun."""
+        faults = [
+            {"kind": fault.kind, "factor": fault.factor}
+            for fault in self._struck
+            if fault.kind in ("crash", "hang", "slow")
+        ]
+        power = self._script.power
+        if power is not None and power.limit_w is not None and self._wanted_w() > power.limit_w:
+            faults.append({"kind": "slow", "factor": self._wanted_w() / power.limit_w})
         return {
-            "noise_sd": script.noise_sd,
-            "drift": script.drift,
-            "seed": script.seed if script.seed is not None else int.from_bytes(digest[:4], "big"),
-            "faults": [fault.model_dump(exclude_none=True) for fault in script.faults],
+            "noise_sd": self._script.noise_sd,
+            "drift": self._script.drift,
+            "seed": self._seed,
+            "faults": faults,
         }
 
-
-def read_scripts(path: Path) -> list[Script]:
-    """Return the devices that the script describes.
-
-    Raises:
-        UsageError: it cannot be read, or something in it is wrong: file, place, and what would be right.
-    """
-    try:
-        scripts = SCRIPTS.validate_python(json.loads(path.read_text()))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise UsageError(f"RATCHET_SIMULATED: {path} is no readable JSON: {error}") from error
-    except ValidationError as error:
-        raise UsageError(f"RATCHET_SIMULATED: {path}: {_sentences(error)}") from error
-    _check(scripts, path)
-    return scripts
-
-
-def _check(scripts: list[Script], path: Path) -> None:
-    ids = [script.hardware_id for script in scripts]
-    twice = next((name for name in ids if ids.count(name) > 1), None)
-    if not ids or twice is not None:
-        problem = f"two devices have the hardware_id {twice!r}" if ids else "the list is empty"
-        raise UsageError(f"RATCHET_SIMULATED: {path}: {problem}")
-    readings = [part for script in scripts for part in (script.telemetry, *script.ticks)]
-    unknown = {name for part in readings for name in part} - set(READINGS)
-    if unknown:
-        raise UsageError(
-            f"RATCHET_SIMULATED: {path}: telemetry has no reading named {', '.join(sorted(unknown))}"
-        )
-
-
-def _sentences(error: ValidationError) -> str:
-    return "; ".join(f"{'.'.join(map(str, e['loc'])) or 'the script'}: {e['msg']}" for e in error.errors())
+    def control_simulation(self, pair: int) -> dict[str, Any]:
+        """Return what the control workload before a pair needs to make up its times."""
+        factor = 1.0
+        for fault in self._script.faults:
+            factor *= fault.control if fault.strikes(self._seed, None, pair) else 1.0
+        return {**self.simulation(), "faults": [], "control_factor": factor}

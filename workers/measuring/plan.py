@@ -150,6 +150,7 @@ class CaseRequest:
     n_warmup: int | None
     n_batches: int
     t_case_s: float
+    least_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -239,7 +240,9 @@ def _variance_of_means(observed: Sequence[Observation]) -> float:
 class Planner:
     """Plans one job; a case keeps the plan that follows from the first block that measured it."""
 
-    def __init__(self, *, run_id: int, order_seed: int, budget_s: float) -> None:
+    def __init__(self, *, run_id: int, order_seed: int, budget_s: float, least_s: float = 0.0) -> None:
+        """Name the run, its seed, its device time, and how long each case is to be timed at least [s]."""
+        self._least_s = least_s
         self._run_id = run_id
         self._order_seed = order_seed
         self._budget_s = budget_s
@@ -260,7 +263,14 @@ class Planner:
         plan = self._plans.get(case.key, CasePlan())
         seed = data_seed(self._run_id, pair_index, case)
         return CaseRequest(
-            case.benchmark, dict(case.params), seed, plan.k, plan.n_warmup, plan.n_batches, seconds
+            benchmark=case.benchmark,
+            params=dict(case.params),
+            seed=seed,
+            k=plan.k,
+            n_warmup=plan.n_warmup,
+            n_batches=plan.n_batches,
+            t_case_s=seconds,
+            least_s=self._least_s,
         )
 
     def fits(self, block: int, open_cases: Iterable[CaseId], left_s: float) -> bool:

@@ -5,9 +5,42 @@ A new form of output is one `Reader` in the module of its tool, and the module's
 
 from __future__ import annotations
 
+from workers.readings import (
+    amd_smi_forms,
+    dcgm_exporter,
+    intel_gpu_top,
+    neuron_ls,
+    neuron_monitor,
+    neuron_prometheus,
+    nvidia_smi_capture,
+    nvpmodel,
+    powermetrics,
+    rocm_smi,
+    rocminfo,
+    superbench,
+    tegrastats,
+    tpu_info,
+    xpu_smi,
+)
 from workers.readings.reader import Reader, Recording
 
-READERS: tuple[Reader, ...] = ()
+READERS: tuple[Reader, ...] = (
+    *nvidia_smi_capture.READERS,
+    *dcgm_exporter.READERS,
+    *superbench.READERS,
+    *amd_smi_forms.READERS,
+    *rocm_smi.READERS,
+    *rocminfo.READERS,
+    *intel_gpu_top.READERS,
+    *nvpmodel.READERS,
+    *powermetrics.READERS,
+    *tegrastats.READERS,
+    *xpu_smi.READERS,
+    *neuron_ls.READERS,
+    *neuron_monitor.READERS,
+    *neuron_prometheus.READERS,
+    *tpu_info.READERS,
+)
 """Every form of output that is known."""
 
 

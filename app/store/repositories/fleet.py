@@ -119,6 +119,20 @@ def most_devices_of_one_worker(session: Session, device_class: str, *, within: t
     return max(counts, default=0)
 
 
+def tended_devices(session: Session, *, within: timedelta) -> Sequence[Device]:
+    """Return the devices of live workers that measure or are in quarantine, in id order."""
+    return session.scalars(
+        select(Device)
+        .join(Worker, Worker.id == Device.worker_id)
+        .where(
+            Worker.last_seen_at > func.clock_timestamp() - within,
+            Device.health.in_(["good", "quarantined"]),
+            Device.kind != "unknown",
+        )
+        .order_by(Device.id)
+    ).all()
+
+
 def all_workers(session: Session) -> Sequence[Worker]:
     """Return all workers by name."""
     return session.scalars(select(Worker).order_by(Worker.name)).all()

@@ -34,6 +34,7 @@ class Examined:
     project_id: int
     case_id: int
     metric: str
+    unit: str
     policy: dict[str, Any] | None
 
 
@@ -145,7 +146,7 @@ def lock_with_unplaced(
 
 
 _LOCK = """
-    select series.id, series.project_id, series.case_id, series.metric,
+    select series.id, series.project_id, series.case_id, series.metric, series.unit,
       (select job.policy from "check"
          join request_job on request_job.request_id = "check".request_id
          join job on job.id = request_job.job_id

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import exists, func, or_, select, update
+from sqlalchemy import ColumnElement, exists, func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
 from app.domain.jobs import HELD, TERMINAL, JobState
@@ -20,15 +20,17 @@ from app.store.tables import Attempt, Device, Job, LeaseDevice, RequestJob, Resu
 _HELD = [str(state) for state in HELD]
 
 
-def free_devices(session: Session, worker_id: int, hardware_ids: Sequence[str]) -> list[Device]:
-    """Lock and return the worker's named devices that are healthy, rested and not leased, in id order."""
+def free_devices(
+    session: Session, worker_id: int, hardware_ids: Sequence[str], *, health: str = "good"
+) -> list[Device]:
+    """Lock and return the worker's named devices that are of this health, rested and not leased, in id order."""
     held = select(LeaseDevice.device_id).where(LeaseDevice.active)
     rows = session.scalars(
         select(Device)
         .where(
             Device.worker_id == worker_id,
             Device.hardware_id.in_(hardware_ids),
-            Device.health == "good",
+            Device.health == health,
             Device.kind != "unknown",
             Device.id.not_in(held),
             (Device.available_at.is_(None)) | (Device.available_at <= func.clock_timestamp()),
@@ -40,14 +42,15 @@ def free_devices(session: Session, worker_id: int, hardware_ids: Sequence[str]) 
     return [device for device in rows if device.id not in still_held]
 
 
-def next_claimable(session: Session, device_class: str, devices: int) -> Job | None:
-    """Lock and return the job to do next on `devices` free devices of this class; None if there is none."""
+def next_claimable(session: Session, device_class: str, device_ids: Sequence[int]) -> Job | None:
+    """Lock and return the job to do next on these free devices of one class; None if there is none."""
     return session.scalars(
         select(Job)
         .where(
             Job.state == JobState.QUEUED,
             Job.device_class == device_class,
-            Job.devices_needed <= devices,
+            Job.devices_needed <= len(device_ids),
+            Job.device_id.is_(None) | Job.device_id.in_(device_ids),
             Job.not_before <= func.clock_timestamp(),
             Job.attempt < Job.max_attempts,
         )
@@ -272,20 +275,80 @@ def newest_landed(session: Session, series_id: int, branch: str) -> Job | None:
     ).one_or_none()
 
 
-def bundles_with(session: Session, project_id: int, commit_ids: tuple[int, int]) -> Sequence[str]:
-    """Return the digests of bundles that were uploaded with exactly these two commits, the newest first."""
+def calibration_of(session: Session, device_ids: Sequence[int]) -> Job | None:
+    """Lock and return a calibration that waits for one of these devices; None if there is none."""
+    return session.scalars(
+        select(Job)
+        .where(
+            Job.state == JobState.QUEUED,
+            Job.device_id.in_(device_ids),
+            Job.policy["purpose"].astext == "calibrate",
+            Job.not_before <= func.clock_timestamp(),
+            Job.attempt < Job.max_attempts,
+        )
+        .order_by(Job.id)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    ).one_or_none()
+
+
+def newest_on(session: Session, device_class: str) -> Job | None:
+    """Return the newest job of anybody's commits on a class of devices."""
+    return session.scalars(
+        select(Job)
+        .where(Job.device_class == device_class, Job.device_id.is_(None))
+        .order_by(Job.id.desc())
+        .limit(1)
+    ).one_or_none()
+
+
+def newest_landed_on(session: Session, device_class: str) -> Job | None:
+    """Return the newest job on a class of devices whose head has landed since: another job measured it in a history.
+
+    As with `newest_landed`, only so its settings have been agreed to.
+    """
+    point, its_run = aliased(Result), aliased(Run)
+    has_landed = (
+        exists()
+        .where(point.branch.is_not(None), point.commit_id == Job.head_commit_id)
+        .where(its_run.id == point.run_id, its_run.job_id != Job.id)
+    )
+    return session.scalars(
+        select(Job)
+        .where(
+            Job.device_class == device_class,
+            Job.devices_needed == 1,
+            Job.device_id.is_(None),
+            Job.state == JobState.SUCCEEDED,
+            ~Job.policy.has_key("history"),
+            has_landed,
+        )
+        .order_by(Job.id.desc())
+        .limit(1)
+    ).one_or_none()
+
+
+def bundles_with(session: Session, project_id: int, commit_ids: Sequence[int]) -> Sequence[str]:
+    """Return the digests of bundles that were uploaded with no other commits than these two, the newest first.
+
+    Of one commit, those that were uploaded with it.
+    """
     source = Job.spec["source"]
     return session.scalars(
         select(source["location"].astext)
         .where(
             Job.project_id == project_id,
             source["kind"].astext == "bundle",
-            Job.base_commit_id.in_(commit_ids),
-            Job.head_commit_id.in_(commit_ids),
+            _are_in(commit_ids),
         )
         .order_by(Job.id.desc())
         .limit(5)
     ).all()
+
+
+def _are_in(commit_ids: Sequence[int]) -> ColumnElement[bool]:
+    base, head = Job.base_commit_id.in_(commit_ids), Job.head_commit_id.in_(commit_ids)
+    return base & head if len(set(commit_ids)) > 1 else base | head
 
 
 def unfinished(session: Session, project_id: int, band: int) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, case, func, select, text
+from sqlalchemy import Select, case, false, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
@@ -20,10 +20,17 @@ from app.store.tables import (
     Job,
     Project,
     Run,
+    Telemetry,
     Timing,
     Verdict,
     Worker,
 )
+
+BUSY_PROCESSOR = "host_cpu"
+"""The gate that is raised when other programs keep the host's processors busy: it spoils only some values."""
+
+WHOLLY_VOID = Invocation.void & func.coalesce(~Invocation.void_reason.startswith(f"{BUSY_PROCESSOR}:"), True)
+"""Of an invocation: that no value of it counts."""
 
 NOISE_RUNS = 20
 """How many of its last runs say how noisy a case is."""
@@ -47,6 +54,8 @@ class ArmValue:
     invocation_id: int
     k: int
     timer_resolution_s: float
+    is_net: bool = False
+    """Whether `value` is without the time of other programs."""
 
 
 def of_attempt(session: Session, attempt_id: int) -> Run | None:
@@ -223,6 +232,40 @@ _USUAL_FLAGS = text(
 )
 
 
+def keep_provenance(
+    session: Session, run_id: int, case_id: int, metric: str, arm: str, made_of: dict[str, Any]
+) -> None:
+    """Keep what a derived value of an arm was made of, with its open verdict; the newest one stays."""
+    row = verdict_of(session, run_id, case_id, metric)
+    if row is not None and row.verdict is None:
+        row.provenance = {**(row.provenance or {}), arm: made_of}
+
+
+def gates_of(session: Session, run_id: int) -> Sequence[tuple[str, list[str]]]:
+    """Return the arm of each invocation of the run that is not void, with the gates that it raised."""
+    rows = session.execute(
+        select(Invocation.arm, Invocation.detail["gates"])
+        .where(Invocation.run_id == run_id, ~WHOLLY_VOID)
+        .order_by(Invocation.id)
+    )
+    return [(arm, gates or []) for arm, gates in rows]
+
+
+def telemetry_of(session: Session, run_id: int) -> Sequence[tuple[str, list[Any]]]:
+    """Return the arm of each invocation of the run that is not void, with the summaries of its telemetry."""
+    rows = session.execute(
+        select(Invocation.arm, Invocation.detail["telemetry"])
+        .where(Invocation.run_id == run_id, ~WHOLLY_VOID)
+        .order_by(Invocation.id)
+    )
+    return [(arm, summaries or []) for arm, summaries in rows]
+
+
+def add_telemetry(session: Session, invocation_id: int, ticks: bytes) -> None:
+    """Store the raw readings beside an invocation."""
+    session.add(Telemetry(invocation_id=invocation_id, ticks=ticks))
+
+
 def states_of(session: Session, run_id: int) -> Sequence[tuple[int, str | None, bool]]:
     """Return (case, verdict, gating) of each row of the run's plan, in order: all that progress needs."""
     rows = session.execute(
@@ -251,6 +294,7 @@ def arm_values(session: Session, run_id: int, case_ids: Iterable[int] | None = N
             Timing.status,
             Timing.reason,
             case((both_net, Estimate.net), else_=Estimate.value).label("value"),
+            func.coalesce(both_net, false()).label("is_net"),
             Estimate.metric,
             Invocation.void,
             Invocation.void_reason,
@@ -333,7 +377,7 @@ def _with_context() -> Select[*tuple[Any, ...]]:
 def invocation_counts(session: Session, run_ids: Collection[int]) -> dict[int, tuple[int, int]]:
     """Return how many invocations each run has and how many are void; a run without any is left out."""
     rows = session.execute(
-        select(Invocation.run_id, func.count(), func.count().filter(Invocation.void))
+        select(Invocation.run_id, func.count(), func.count().filter(WHOLLY_VOID))
         .where(Invocation.run_id.in_(run_ids))
         .group_by(Invocation.run_id)
     )
@@ -343,10 +387,10 @@ def invocation_counts(session: Session, run_ids: Collection[int]) -> dict[int, t
 def invocation_tally(session: Session, run_id: int) -> Sequence[tuple[str, str, bool, int]]:
     """Return how many invocations of the run there are by (arm, status, void)."""
     rows = session.execute(
-        select(Invocation.arm, Invocation.status, Invocation.void, func.count())
+        select(Invocation.arm, Invocation.status, WHOLLY_VOID.label("is_void"), func.count())
         .where(Invocation.run_id == run_id)
-        .group_by(Invocation.arm, Invocation.status, Invocation.void)
-        .order_by(Invocation.arm, Invocation.status, Invocation.void)
+        .group_by(Invocation.arm, Invocation.status, text("is_void"))
+        .order_by(Invocation.arm, Invocation.status, text("is_void"))
     )
     return [(row[0], row[1], row[2], int(row[3])) for row in rows]
 

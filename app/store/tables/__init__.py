@@ -2,9 +2,19 @@
 
 from app.store.tables.base import Table
 from app.store.tables.changes import ChangePoint, History
-from app.store.tables.fleet import Device, Environment, Worker
+from app.store.tables.fleet import Control, Device, Environment, Epoch, SelfCheck, Worker
 from app.store.tables.judged import Check, Report, Verdict
-from app.store.tables.measured import Estimate, Invocation, Result, Run, Sample, Series, Timing, Upload
+from app.store.tables.measured import (
+    Estimate,
+    Invocation,
+    Result,
+    Run,
+    Sample,
+    Series,
+    Telemetry,
+    Timing,
+    Upload,
+)
 from app.store.tables.projects import BenchmarkCase, Commit, Project
 from app.store.tables.service import AuditLog, BrowserSession, Outbox, Token
 from app.store.tables.work import Attempt, Job, LeaseDevice, Request, RequestJob
@@ -17,8 +27,10 @@ __all__ = [
     "ChangePoint",
     "Check",
     "Commit",
+    "Control",
     "Device",
     "Environment",
+    "Epoch",
     "Estimate",
     "History",
     "Invocation",
@@ -32,8 +44,10 @@ __all__ = [
     "Result",
     "Run",
     "Sample",
+    "SelfCheck",
     "Series",
     "Table",
+    "Telemetry",
     "Timing",
     "Token",
     "Upload",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import CheckConstraint, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
@@ -73,6 +74,9 @@ class ChangePoint(Table):
     p_value: Mapped[float | None]
     """None where the metric is compared exactly."""
     reason: Mapped[str | None]
+    label: Mapped[str | None]
+    """`machine_change` where the machine moved and not the code, with what tells so in `evidence`."""
+    evidence: Mapped[dict[str, Any] | None]
     corrects_id: Mapped[int | None] = mapped_column(ForeignKey("change_point.id"))
     request_id: Mapped[int | None] = mapped_column(ForeignKey("request.id"))
     """What asked our own agents to measure it again."""

@@ -61,3 +61,63 @@ class Device(Table):
     fingerprint: Mapped[dict[str, Any]]
     available_at: Mapped[datetime | None]
     created_at: Mapped[Now]
+
+
+class Epoch(Table):
+    """A time in which a device's machine stayed the same; another fingerprint's hash begins the next."""
+
+    __tablename__ = "epoch"
+    __table_args__ = (Index("ix_epoch_device_id", "device_id", "id"),)
+
+    id: Mapped[Id]
+    device_id: Mapped[int] = mapped_column(ForeignKey("device.id"))
+    run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id"))
+    """The first run in it."""
+    machine_hash: Mapped[str]
+    machine: Mapped[dict[str, Any]]
+    changes: Mapped[dict[str, Any]]
+    """What differs from the epoch before: name → before and after; empty for a device's first."""
+    began_at: Mapped[Now]
+
+
+class Control(Table):
+    """What the frozen control workload showed on a device at one moment of a run."""
+
+    __tablename__ = "control"
+    __table_args__ = (
+        CheckConstraint("moment in ('start', 'block', 'end')", name="moment"),
+        Index("ix_control_device_id", "device_id", "moment", "measured_at"),
+        Index("ix_control_run_id", "run_id"),
+    )
+
+    id: Mapped[Id]
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id"))
+    device_id: Mapped[int] = mapped_column(ForeignKey("device.id"))
+    moment: Mapped[str]
+    version: Mapped[str]
+    backend: Mapped[str]
+    probes: Mapped[dict[str, Any]]
+    unavailable: Mapped[dict[str, Any]]
+    duration_s: Mapped[float]
+    measured_at: Mapped[Now]
+
+
+class SelfCheck(Table):
+    """One A/A of a device: a commit against itself. What it finds is noise, or a fault of ours."""
+
+    __tablename__ = "self_check"
+    __table_args__ = (Index("ix_self_check_device_id", "device_id", "id"),)
+
+    id: Mapped[Id]
+    device_id: Mapped[int] = mapped_column(ForeignKey("device.id"))
+    run_id: Mapped[int] = mapped_column(ForeignKey("run.id"), unique=True)
+    sigma_pair: Mapped[float | None]
+    """The largest pair standard deviation of its gating metrics (ln units)."""
+    n_verdicts: Mapped[int]
+    false_alarms: Mapped[int]
+    mde: Mapped[float | None]
+    """The smallest change that 32 pairs find with a power of 0.95, as a share."""
+    clocks_locked: Mapped[bool]
+    is_exclusive: Mapped[bool]
+    grade: Mapped[str]
+    measured_at: Mapped[Now]

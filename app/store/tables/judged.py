@@ -73,6 +73,8 @@ class Verdict(Table):
     grade: Mapped[str | None]
     flags: Mapped[list[str]]
     attribution: Mapped[list[str]]
+    provenance: Mapped[dict[str, Any] | None]
+    """Of a metric that was made of others: its formula, and each input with its unit and where it came from."""
     exploratory: Mapped[bool] = mapped_column(server_default=text("false"))
     looks: Mapped[list[Any]]
     settled_at: Mapped[datetime | None]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, UniqueConstraint, text
+from sqlalchemy import ForeignKey, Index, LargeBinary, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.store.tables.base import Id, Now, Table
@@ -31,6 +31,10 @@ class Run(Table):
     """How preparing each arm went: status, reason, log tail, software."""
     n_gating: Mapped[int | None]
     """M: gating (case, metric) pairs, fixed before pair 1."""
+    idle: Mapped[list[Any]] = mapped_column(server_default="[]")
+    """A reading of each device before anything was measured."""
+    activity: Mapped[dict[str, Any] | None]
+    """What DCGM said of the run's window, and from where; None where nobody was asked."""
     device_s: Mapped[float] = mapped_column(server_default="0")
     prepared_at: Mapped[datetime | None]
     published_at: Mapped[datetime | None]
@@ -68,6 +72,15 @@ class Invocation(Table):
     received_at: Mapped[Now]
 
 
+class Telemetry(Table):
+    """The raw readings beside one invocation: zlib of a JSON list of columns for each device (docs/protocol.md)."""
+
+    __tablename__ = "telemetry"
+
+    invocation_id: Mapped[int] = mapped_column(ForeignKey("invocation.id"), primary_key=True)
+    ticks: Mapped[bytes] = mapped_column(LargeBinary)
+
+
 class Timing(Table):
     """What one invocation says of one case: status, and every batch in time order [ns]."""
 
@@ -90,6 +103,8 @@ class Timing(Table):
     spike: Mapped[list[int]]
     thinned: Mapped[int]
     flags: Mapped[list[str]]
+    work: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
+    """What a call works off (`units`, `dtype`), `iterations`, and `energy_j` over `window_s`, as far as told."""
 
 
 class Estimate(Table):

@@ -55,6 +55,8 @@ class Job(Table):
     key: Mapped[str] = mapped_column(unique=True)
     suite: Mapped[str]
     device_class: Mapped[str]
+    device_id: Mapped[int | None] = mapped_column(ForeignKey("device.id"))
+    """The one device that may do it; None for any of the class."""
     devices_needed: Mapped[int] = mapped_column(server_default="1")
     base_commit_id: Mapped[int | None] = mapped_column(ForeignKey("commit.id"))
     head_commit_id: Mapped[int] = mapped_column(ForeignKey("commit.id"))

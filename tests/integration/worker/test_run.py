@@ -1,7 +1,10 @@
 """A lease from the claim to the finish, on real repositories and processes."""
 
+import base64
+import json
 import re
 import subprocess
+import zlib
 
 import pytest
 
@@ -92,8 +95,13 @@ def test_the_service_is_told_what_there_is_before_the_first_pair(good):
 
 def test_every_invocation_says_how_it_was_taken(good):
     invocation = good.invocations[0]
-    assert invocation.flags == ["control_unavailable"]
-    assert invocation.telemetry_summary["temp_c"] == 60.0
+    assert invocation.flags == []
+    (told,) = invocation.telemetry
+    assert told["gauges"]["temp_c"] == [60.0, 60.0, 60.0]
+    assert (invocation.void, invocation.gates) == (False, [])
+    (ticks,) = json.loads(zlib.decompress(base64.b64decode(invocation.ticks)))
+    assert ticks["temp_c"] == [60.0]
+    assert len(ticks["t_ns"]) == told["n"]
     assert invocation.fingerprint_hash == good.prepared.machine_hash
     assert invocation.harness_version
     assert (invocation.exit_code, invocation.status, invocation.log_tail) == (0, "ok", "")
@@ -117,7 +125,7 @@ def test_nothing_of_a_run_stays_but_mirror_and_environment(good):
 
 # --- devices that do not rest ---
 
-HOT = SIMULATED | {"ticks": [{"temp_c": 50.0}] * 2 + [{"temp_c": 70.0}]}
+HOT = SIMULATED | {"between": [{"temp_c": 50.0}, {"temp_c": 70.0}]}
 """Warm at the start of the second invocation and ever after."""
 
 

@@ -51,9 +51,8 @@ def test_a_run_on_two_devices_is_measured_with_both_and_said_to_be(
     assert service.finish.outcome == "ok"
     assert len(service.invocations) == 4
     assert {case.status for case in service.measured()} == {"ok"}
-    assert [invocation.telemetry_summary["temp_c"] for invocation in service.invocations] == [
-        [50.0, 52.0]
-    ] * 4
+    told = [[one["gauges"]["temp_c"][1] for one in posted.telemetry] for posted in service.invocations]
+    assert told == [[50.0, 52.0]] * 4
     assert service.prepared is not None
     fingerprint = service.prepared.fingerprint
     assert fingerprint["machine"]["device_count"] == 2

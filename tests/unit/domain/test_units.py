@@ -8,6 +8,7 @@ from app.domain.errors import DataError
 from app.domain.units import (
     Quantity,
     base_unit,
+    dimension,
     format_quantity,
     parse_quantity,
     same_dimension,
@@ -44,6 +45,16 @@ QUANTITIES = [
     ("989 TFLOPS", 989e12, "FLOP/s"),
     ("3 mJ / token", 0.003, "J/token"),
     ("2 tokens/ms", 2000.0, "tokens/s"),
+    ("1.2 kJ", 1200.0, "J"),
+    ("40 %", 0.4, "1"),
+    ("3.5 TFLOP/s", 3.5e12, "FLOP/s"),
+    ("0.5 kWh", 1.8e6, "J"),
+    ("2 kW·h", 7.2e6, "W·s"),
+    ("12 FLOP/B", 12.0, "FLOP/B"),
+    ("2 samples/s/W", 2.0, "samples/s/W"),
+    ("3 units/J", 3.0, "units/J"),
+    ("0.02 EUR", 0.02, "EUR"),
+    ("3.60 USD/h", 0.001, "USD/s"),
 ]
 
 
@@ -89,6 +100,10 @@ def test_long_wrong_quantity_is_named_in_a_short_message():
         (3, "widgets/ms", (3000, "widgets/s")),
         (1, "USD", (1, "USD")),
         (1, "a/b/c/d/e", (1, "a/b/c/d/e")),
+        (2, "J/ms", (2000, "J/s")),
+        (1, "widgets·ms", (0.001, "widgets·s")),
+        (1, "s/fps", (1, "s·s/frame")),
+        (60, "fps·min", (3600, "frames")),
     ],
 )
 def test_to_base_scales_what_it_knows_and_keeps_what_it_does_not(value, unit, wanted):
@@ -110,6 +125,23 @@ def test_to_base_scales_what_it_knows_and_keeps_what_it_does_not(value, unit, wa
         ("widgets", "widgets", True),
         ("widgets", "1", False),
         ("widgets", "gadgets", False),
+        ("W", "J/s", True),
+        ("kWh", "J", True),
+        ("kW·h", "J", True),
+        ("W", "J", False),
+        ("samples/s/W", "samples/J", True),
+        ("samples/J", "tokens/J", False),
+        ("units/J", "samples/J", True),
+        ("units/J", "1/J", True),
+        ("units/J", "samples/s", False),
+        ("J/token", "J", False),
+        ("EUR", "EUR", True),
+        ("EUR", "USD", False),
+        ("EUR", "1", False),
+        ("currency", "EUR", True),
+        ("currency", "1", True),
+        ("currency", "s", False),
+        ("EUR/h", "EUR/s", True),
     ],
 )
 def test_same_dimension_tells_what_may_be_compared(a, b, same):
@@ -151,6 +183,10 @@ def test_same_dimension_tells_what_may_be_compared(a, b, same):
         (45, "%", "0.45"),
         (71.3, "°C", "71.3 °C"),
         (12345, "widgets", "12345 widgets"),
+        (0.0213, "EUR", "0.0213 EUR"),
+        (2.49 / 3600, "USD/s", "2.49 USD/h"),
+        (12345, "samples/J", "12.3 k samples/J"),
+        (295.2, "FLOP/B", "295 FLOP/B"),
         (math.nan, "s", "NaN s"),
         (math.inf, "B", "∞ B"),
         (-math.inf, "B", "-∞ B"),
@@ -160,7 +196,7 @@ def test_quantity_is_shown_as_people_read_it(value, unit, shown):
     assert format_quantity(value, unit) == shown
 
 
-SHOWN_UNITS = ["s", "B", "J", "W", "Hz", "1", "1/s", "B/s", "tokens/s", "FLOP/s", "J/token"]
+SHOWN_UNITS = ["s", "B", "J", "W", "Hz", "1", "1/s", "B/s", "tokens/s", "FLOP/s", "J/token", "EUR", "units/J"]
 
 
 @settings(max_examples=200, deadline=None)
@@ -188,3 +224,27 @@ def test_any_text_is_a_finite_quantity_or_a_data_error(text):
         return
     assert math.isfinite(quantity.value)
     assert base_unit(quantity.unit) == quantity.unit
+
+
+@pytest.mark.parametrize(
+    ("unit", "powers"),
+    [
+        ("", {}),
+        ("%", {}),
+        ("ms", {"s": 1}),
+        ("kW", {"J": 1, "s": -1}),
+        ("mJ/token", {"J": 1, "tokens": -1}),
+        ("TFLOPS", {"FLOP": 1, "s": -1}),
+        ("s/s", {}),
+        ("widgets/fps", {"widgets": 1, "frames": -1, "s": 1}),
+    ],
+)
+def test_dimension_is_the_powers_of_the_base_symbols(unit, powers):
+    assert dimension(unit) == powers
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_agreement_of_units_is_symmetric_and_every_unit_agrees_with_itself(a, b):
+    assert same_dimension(a, a)
+    assert same_dimension(a, b) == same_dimension(b, a)

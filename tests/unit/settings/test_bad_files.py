@@ -32,8 +32,8 @@ REFUSALS = {
             "number, found 4 GiB"
         ),
         (
-            "39: `max` in [[budget]] number 5: expected a number without unit such as 0.5, as "
-            '"cost_per_sample" is a number of "currency", found 1 s'
+            '39: `max` in [[budget]] number 5: expected a limit in "currency", the unit of "cost_per_sample", '
+            'such as "0.02 EUR", found 1 s'
         ),
     ],
     "contradictions": [

@@ -1,7 +1,8 @@
 import pytest
 
 from workers.errors import JobError
-from workers.measuring.measure import check_disk, order_seed, with_bounded_logs
+from workers.measuring.blocks import with_bounded_logs
+from workers.measuring.measure import check_disk, order_seed
 from workers.protocol import CaseMeasurement
 
 

@@ -1,0 +1,62 @@
+"""What work costs: device time times the price of a device, which the project states with its currency and its day."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from app.domain.arithmetic import divide, multiply
+from app.domain.derived import Derived, Given, derive
+from app.domain.units import Quantity, dimension, unit_of
+
+NO_PRICE = "no_price"
+MILLION = 1e6
+
+
+def price_of(hour: float, currency: str, day: date | str, devices: str) -> Given:
+    """Return the price of one device for an hour as an input, with where it is from.
+
+    Args:
+        hour: the price of one device for an hour, in `currency`.
+        currency: the three letters of ISO 4217.
+        day: the day that the price was valid on.
+        devices: the glob of device classes that it was stated for.
+    """
+    return Given(hour, f"{currency}/h", f'[prices."{devices}"], {currency} of {day}')
+
+
+def no_price(device_class: str) -> Given:
+    """Return that no price is stated for a device class."""
+    return Given(None, "currency/h", f"no [prices] entry fits {device_class}")
+
+
+def cost_per_million_tokens(price: Given, devices: Given, tokens_per_s: Given) -> Derived:
+    """Return what a million tokens cost in the currency of the price; None where there is no price.
+
+    Args:
+        price: the price of one device for an hour, as of `price_of`.
+        devices: how many devices work on it [1].
+        tokens_per_s: throughput of all of them together [tokens/s].
+    """
+    return _cost("1e6 · price · devices / throughput", MILLION, price, devices, tokens_per_s)
+
+
+def cost_per_sample(price: Given, devices: Given, samples_per_s: Given) -> Derived:
+    """Return what one sample costs in the currency of the price; None where there is no price. As of tokens."""
+    return _cost("price · devices / throughput", 1.0, price, devices, samples_per_s)
+
+
+def _cost(formula: str, amount: float, price: Given, devices: Given, throughput: Given) -> Derived:
+    work = Quantity(amount, _counted(throughput.unit))
+    return derive(
+        "currency",
+        formula,
+        {"price": price, "devices": devices, "throughput": throughput},
+        lambda given: divide(multiply(given["price"], given["devices"], work), given["throughput"]),
+        missing_codes={"price": NO_PRICE},
+        may_be_zero=["price"],
+    )
+
+
+def _counted(unit: str) -> str:
+    """Return what a throughput counts: `tokens` of `tokens/s`, 1 of `1/s`."""
+    return unit_of({symbol: power for symbol, power in dimension(unit).items() if power > 0})

@@ -1,0 +1,132 @@
+"""How devices were while both arms ran, as rows that people read: base beside head, what differs marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import median
+
+from app.domain.results import ControlProbe, DeviceReading, DeviceState, Range
+from app.domain.units import format_quantity
+from app.reports.quantities import ABSENT, change, percent
+from app.reports.text import Name, name, plain
+
+TITLES = {
+    "sm_clock_hz": "Clock",
+    "mem_clock_hz": "Memory clock",
+    "power_w": "Power",
+    "power_limit_w": "Power limit",
+    "temp_c": "Temperature",
+    "mem_temp_c": "Memory temperature",
+    "util": "Utilisation",
+    "mem_util": "Memory utilisation",
+    "sm_active": "Multiprocessors active",
+    "tensor_active": "Matrix units active",
+    "dram_active": "Memory active",
+    "mem_used_b": "Memory in use",
+    "host_cpu_foreign": "Other programs on the host",
+    "host_steal": "Taken by the hypervisor",
+}
+DIFFERS = 0.05
+"""Middles further apart than this share of the larger are marked; of shares, this much."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One reading: the middle of each arm, and its lowest and highest where they are apart."""
+
+    name: str
+    base: str
+    base_range: str
+    head: str
+    head_range: str
+    differs: bool
+
+
+@dataclass(frozen=True)
+class DeviceStateView:
+    """One device: its rows, and what it does not tell."""
+
+    name: Name
+    rows: tuple[Row, ...]
+    missing: str
+
+
+@dataclass(frozen=True)
+class ControlView:
+    """One probe of the control workload, and how far it moved since the start."""
+
+    name: str
+    start: str
+    blocks: str
+    end: str
+    rate: str
+
+
+def state_views(states: Iterable[DeviceState]) -> tuple[DeviceStateView, ...]:
+    """Return the views of a run's devices."""
+    return tuple(
+        DeviceStateView(
+            name=name(state.device, 80),
+            rows=(*map(_row, state.readings), *(_throttled(*one) for one in state.throttled)),
+            missing=", ".join(TITLES.get(one, one).lower() for one in state.unavailable),
+        )
+        for state in states
+        if state.readings or state.throttled
+    )
+
+
+def _row(reading: DeviceReading) -> Row:
+    base, base_range = _shown(reading.base, reading.unit)
+    head, head_range = _shown(reading.head, reading.unit)
+    title = TITLES.get(reading.name, reading.name)
+    return Row(title, base, base_range, head, head_range, _differ(reading))
+
+
+def _throttled(reason: str, base: float, head: float) -> Row:
+    title = f"Held back: {plain(reason.replace('_', ' '))}"
+    return Row(title, percent(base), "", percent(head), "", abs(base - head) > DIFFERS)
+
+
+def _shown(told: Range | None, unit: str) -> tuple[str, str]:
+    if told is None:
+        return ABSENT, ""
+    low, middle, high = (_quantity(value, unit) for value in told)
+    return middle, "" if low == high else f"{low} – {high}"
+
+
+def _quantity(value: float, unit: str) -> str:
+    if unit == "1":
+        return percent(value)
+    if unit in ("°C", "processors"):
+        return f"{value:.3g} °C" if unit == "°C" else f"{value:.2g}"
+    return format_quantity(value, unit)
+
+
+def _differ(reading: DeviceReading) -> bool:
+    if reading.base is None or reading.head is None:
+        return False
+    base, head = reading.base[1], reading.head[1]
+    scale = 1.0 if reading.unit in ("1", "processors") else max(abs(base), abs(head))
+    return abs(base - head) > DIFFERS * scale
+
+
+def control_views(probes: Iterable[ControlProbe]) -> tuple[ControlView, ...]:
+    """Return the views of the control's probes."""
+    return tuple(map(_control, probes))
+
+
+def _control(probe: ControlProbe) -> ControlView:
+    return ControlView(
+        name=plain(probe.name.replace("_", " ")),
+        start=ABSENT if probe.start is None else format_quantity(probe.start, "s"),
+        blocks=_since(probe.start, median(probe.blocks)) if probe.blocks else ABSENT,
+        end=_since(probe.start, probe.end),
+        rate=probe.rate or ABSENT,
+    )
+
+
+def _since(start: float | None, now: float | None) -> str:
+    if now is None:
+        return ABSENT
+    return format_quantity(now, "s") if not start else change(now / start - 1)

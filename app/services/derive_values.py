@@ -1,0 +1,248 @@
+"""Metrics that are made of others: utilisation, energy, cost, of what an invocation measured and what its device is.
+
+Which of them a case has is fixed with its plan; their values are made of each invocation's own, so that they are
+judged like any other. Where one comes from (formula, inputs, doubts) is kept with its verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from app.accelerators.lookup import Figures, figures_of
+from app.analysis.efficiency.cost import cost_per_million_tokens, cost_per_sample, no_price, price_of
+from app.analysis.efficiency.energy import MIN_WINDOW_S, energy_net_per_iter, energy_per_iter, perf_per_watt
+from app.analysis.efficiency.utilisation import bandwidth_util, mfu
+from app.domain.derived import Derived, Given
+from app.domain.metrics import METRICS
+from app.domain.results import Better
+from app.store.tables import Device, Job
+from workers.protocol import CaseListing, CaseMeasurement, MetricDecl, Value
+
+ENERGY = ("energy_per_iter", "energy_net_per_iter", "perf_per_watt")
+LEAST_TIMED_S = MIN_WINDOW_S + 0.5
+"""How long a case is timed where its energy is wanted: readings come ten a second, and the window lies within them."""
+
+WORK = ("tokens", "samples", "flop")
+"""What work per joule is counted in: the first of these that a benchmark declares."""
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What a run's derived values rest on besides its measurements."""
+
+    figures: Figures
+    devices: Given
+    price: Given
+    idle_power: Given
+    tells_energy: bool
+
+
+def circumstances(job: Job, devices: Sequence[Device], idle: Sequence[Mapping[str, Any]]) -> Circumstances:
+    """Return them for a run of a job on its devices; `idle` are their readings before anything ran."""
+    device = devices[0] if devices else None
+    fingerprint = device.fingerprint if device is not None else {}
+    machine, soft = fingerprint.get("machine", {}), fingerprint.get("soft", {})
+    figures = figures_of(
+        device.model if device is not None else None,
+        job.device_class,
+        memory_b=machine.get("memory_b") if device is not None and device.kind != "cpu" else None,
+        cores=soft.get("cores"),
+        partition=machine.get("partition_mode"),
+        power_mode=machine.get("power_mode"),
+    )
+    powers = [reading.get("power_w") for reading in idle]
+    known = [watts for watts in powers if watts is not None]
+    return Circumstances(
+        figures=figures,
+        devices=Given(len(devices) or 1, "1", "devices of the lease"),
+        price=_price(job),
+        idle_power=Given(
+            sum(known) if known and len(known) == len(powers) else None,
+            "W",
+            "read before anything ran" if known else "the device does not tell its power",
+        ),
+        tells_energy=bool(idle)
+        and all(
+            reading.get("energy_j_total") is not None or reading.get("power_w") is not None
+            for reading in idle
+        ),
+    )
+
+
+def _price(job: Job) -> Given:
+    for price in job.policy.get("prices", ()):
+        if fnmatchcase(job.device_class, price["devices"]):
+            return price_of(price["hour"], price["currency"], price["date"], price["devices"])
+    return no_price(job.device_class)
+
+
+def wants_energy(metrics: Iterable[str]) -> bool:
+    """Tell whether energy is among metrics that somebody named."""
+    return any(metric in ENERGY for metric in metrics)
+
+
+# --- the plan ---------------------------------------------------------------------------------------------------
+
+
+def derived_metrics(given: Circumstances, case: CaseListing, named: frozenset[str]) -> list[MetricDecl]:
+    """Return the metrics that can be made for a case, and those that a gate or a budget names and its units suggest."""
+    units, dtype = case.units, case.dtype
+    has_energy = given.tells_energy and (case.timed_s or 0.0) >= MIN_WINDOW_S
+    possible = {
+        "mfu": "flop" in units and dtype is not None and given.figures.peak(dtype).value is not None,
+        "bandwidth_util": "bytes" in units and given.figures.bandwidth().value is not None,
+        "energy_per_iter": has_energy,
+        "energy_net_per_iter": has_energy and given.idle_power.value is not None,
+        "perf_per_watt": has_energy and any(name in units for name in WORK),
+        "cost_per_million_tokens": "tokens" in units and given.price.value is not None,
+        "cost_per_sample": "samples" in units and given.price.value is not None,
+    }
+    wanted = [metric for metric, is_possible in possible.items() if is_possible or metric in named]
+    return [_declared(metric, given, units) for metric in wanted]
+
+
+def _declared(metric: str, given: Circumstances, units: Mapping[str, float]) -> MetricDecl:
+    entry = METRICS[metric]
+    unit = entry.unit
+    if metric == "perf_per_watt":
+        unit = f"{_work_name(units).replace('flop', 'FLOP')}/J"
+    elif metric.startswith("cost_"):
+        unit = given.price.unit.partition("/")[0]
+    better: Better = entry.better or "lower"
+    return MetricDecl(metric=metric, unit=unit, better=better)
+
+
+def _work_name(units: Mapping[str, float]) -> str:
+    return next((name for name in WORK if name in units), "units")
+
+
+# --- values -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one invocation measured of a case, as inputs of formulas."""
+
+    time: Given
+    units: Mapping[str, float]
+    dtype: str | None
+    iterations: Given
+    energy: Given
+    window: Given
+
+    def count(self, name: str, unit: str) -> Given:
+        """Return what one call works off of something."""
+        value = self.units.get(name)
+        return Given(
+            value, unit, f"units()['{name}'] of the benchmark" if value is not None else f"no {name} declared"
+        )
+
+    def work(self, name: str) -> Given:
+        """Return the work under the clock."""
+        per_call, calls = self.units.get(name), self.iterations.value
+        known = per_call is not None and calls is not None
+        unit = {"flop": "FLOP", "units": "1"}.get(name, name)
+        value = per_call * calls if known and per_call is not None and calls is not None else None
+        return Given(value, unit, f"units()['{name}'] · iterations" if known else f"no {name} declared")
+
+    def rate(self, name: str) -> Given:
+        """Return work over time."""
+        per_call, seconds = self.units.get(name), self.time.value
+        value = per_call / seconds if per_call is not None and seconds else None
+        return Given(value, f"{name}/s", f"units()['{name}'] / time")
+
+
+def step_of(measured: CaseMeasurement, *, net: bool = False) -> Step | None:
+    """Return an invocation's step; None where nothing was timed, or its net time is not known."""
+    batches, calls = measured.batches, measured.iterations
+    if measured.status != "ok" or not batches.host_ns or not calls:
+        return None
+    if net and not any(value.net is not None for value in measured.values):
+        return None
+    spent = batches.net_ns if net else batches.host_ns
+    window = measured.window_ns
+    window_s = sum(batches.host_ns) / 1e9 if window is None else (window[1] - window[0]) / 1e9
+    return Step(
+        time=Given(sum(spent) / 1e9 / calls, "s", "mean time of a call under the clock"),
+        units=measured.units,
+        dtype=measured.dtype,
+        iterations=Given(calls, "1", "calls under the clock"),
+        energy=Given(
+            measured.energy_j,
+            "J",
+            "the devices' energy between first and last call"
+            if measured.energy_j is not None
+            else "the device tells no energy",
+        ),
+        window=Given(window_s, "s", "first to last call under the clock"),
+    )
+
+
+def derive(metric: str, given: Circumstances, step: Step) -> Derived:
+    """Return one metric's value with what it was made of."""
+    return FORMULAS[metric](given, step)
+
+
+def _mfu(given: Circumstances, step: Step) -> Derived:
+    peak = given.figures.peak(step.dtype) if step.dtype else Given(None, "FLOP/s", "no dtype declared")
+    return mfu(step.count("flop", "FLOP"), step.time, given.devices, peak)
+
+
+def _bandwidth(given: Circumstances, step: Step) -> Derived:
+    return bandwidth_util(step.count("bytes", "B"), step.time, given.figures.bandwidth(), given.devices)
+
+
+FORMULAS: dict[str, Callable[[Circumstances, Step], Derived]] = {
+    "mfu": _mfu,
+    "bandwidth_util": _bandwidth,
+    "energy_per_iter": lambda given, step: energy_per_iter(step.energy, step.iterations, step.window),
+    "energy_net_per_iter": lambda given, step: energy_net_per_iter(
+        step.energy, step.iterations, step.window, given.idle_power
+    ),
+    "perf_per_watt": lambda given, step: perf_per_watt(
+        step.work(_work_name(step.units)), step.energy, step.window
+    ),
+    "cost_per_million_tokens": lambda given, step: cost_per_million_tokens(
+        given.price, given.devices, step.rate("tokens")
+    ),
+    "cost_per_sample": lambda given, step: cost_per_sample(given.price, given.devices, step.rate("samples")),
+}
+"""Metric → how it is made."""
+
+
+def derived_values(
+    given: Circumstances, measured: CaseMeasurement, planned: Mapping[str, str]
+) -> tuple[list[Value], dict[str, Derived]]:
+    """Return the values of the derived metrics that are planned for a case, and what each was made of.
+
+    Args:
+        given: the run's circumstances.
+        measured: what one invocation says of the case.
+        planned: the case's planned metrics with their units.
+    """
+    step, net = step_of(measured), step_of(measured, net=True)
+    wanted = [metric for metric in FORMULAS if metric in planned]
+    if step is None or not wanted:
+        return [], {}
+    made = {metric: derive(metric, given, step) for metric in wanted}
+    values = []
+    for metric, derived in made.items():
+        if derived.value is None:
+            continue
+        without_others = (
+            derive(metric, given, net).value if net is not None and metric not in ENERGY else None
+        )
+        better: Better = METRICS[metric].better or "lower"
+        values.append(
+            Value(
+                metric=metric,
+                value=derived.value,
+                net=without_others,
+                unit=planned[metric],
+                better=better,
+            )
+        )
+    return values, made

@@ -1,0 +1,73 @@
+"""Devices as machines: how good a place to measure each is, since when it is that machine, and in what health."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.domain.errors import NotFoundError
+from app.store.repositories import access, fleet, machines
+from app.store.tables import Device, Epoch, SelfCheck
+
+
+def list_devices(session: Session) -> dict[str, Any]:
+    """Return `{devices}`: every device with its grade, its last A/A, its epoch and its health."""
+    checks, epochs = machines.last_self_checks(session), machines.last_epochs(session)
+    return {
+        "devices": [
+            _document(device, checks.get(device.id), epochs.get(device.id))
+            for device in fleet.all_devices(session)
+        ]
+    }
+
+
+def _document(device: Device, check: SelfCheck | None, epoch: Epoch | None) -> dict[str, Any]:
+    return {
+        "id": device.id,
+        "hardware_id": device.hardware_id,
+        "device_class": device.device_class,
+        "kind": device.kind,
+        "model": device.model,
+        "health": device.health,
+        "grade": check.grade if check else None,
+        "self_check": _self_check(check) if check else None,
+        "epoch": _epoch(epoch) if epoch else None,
+    }
+
+
+def _self_check(check: SelfCheck) -> dict[str, Any]:
+    return {
+        "run": check.run_id,
+        "sigma_pair": check.sigma_pair,
+        "mde": check.mde,
+        "verdicts": check.n_verdicts,
+        "false_alarms": check.false_alarms,
+        "clocks_locked": check.clocks_locked,
+        "exclusive": check.is_exclusive,
+        "measured_at": check.measured_at,
+    }
+
+
+def _epoch(epoch: Epoch) -> dict[str, Any]:
+    return {
+        "id": epoch.id,
+        "began_at": epoch.began_at,
+        "machine_hash": epoch.machine_hash,
+        "changes": epoch.changes,
+    }
+
+
+def release_device(session: Session, device_id: int, who: str) -> dict[str, Any]:
+    """End a device's quarantine by an administrator's word; nothing happens to one that is in none.
+
+    Raises NotFoundError for an unknown device.
+    """
+    device = session.get(Device, device_id)
+    if device is None:
+        raise NotFoundError(f"there is no device {device_id}")
+    if device.health == "quarantined":
+        device.health = "good"
+        access.audit(session, who, "device.released", f"device/{device.id}", by="administrator")
+    session.flush()
+    return {"id": device.id, "hardware_id": device.hardware_id, "health": device.health}

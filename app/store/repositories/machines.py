@@ -1,0 +1,166 @@
+"""What is known of devices as machines: epochs, results of the control workload, self checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import Row, func, select, tuple_
+from sqlalchemy.orm import Session
+
+from app.store.tables import Attempt, AuditLog, Control, Epoch, Job, LeaseDevice, Result, Run, SelfCheck
+
+
+def last_epoch(session: Session, device_id: int) -> Epoch | None:
+    """Return the device's newest epoch."""
+    return session.scalars(
+        select(Epoch).where(Epoch.device_id == device_id).order_by(Epoch.id.desc()).limit(1)
+    ).one_or_none()
+
+
+def last_epochs(session: Session) -> dict[int, Epoch]:
+    """Return every device's newest epoch, by the device's id."""
+    newest = select(func.max(Epoch.id)).group_by(Epoch.device_id)
+    return {row.device_id: row for row in session.scalars(select(Epoch).where(Epoch.id.in_(newest)))}
+
+
+def epochs(session: Session, device_id: int) -> Sequence[Epoch]:
+    """Return the device's epochs, oldest first."""
+    return session.scalars(select(Epoch).where(Epoch.device_id == device_id).order_by(Epoch.id)).all()
+
+
+def epochs_between(
+    session: Session, device_ids: Sequence[int], after: datetime, until: datetime
+) -> Sequence[Epoch]:
+    """Return the epochs, but for a device's first, that began for one of these devices within a time."""
+    return session.scalars(
+        select(Epoch)
+        .where(
+            Epoch.device_id.in_(device_ids),
+            Epoch.began_at > after,
+            Epoch.began_at <= until,
+            Epoch.changes != {},
+        )
+        .order_by(Epoch.id)
+    ).all()
+
+
+def add_control(session: Session, run_id: int, device_id: int, moment: str, result: dict[str, Any]) -> None:
+    """Store a result of the control workload."""
+    session.add(Control(run_id=run_id, device_id=device_id, moment=moment, **result))
+
+
+def control_history(
+    session: Session, device_id: int, version: str, backend: str, probe: str, *, days: int
+) -> list[float]:
+    """Return what a probe took at the starts of the device's runs [s], oldest first."""
+    since = func.clock_timestamp() - timedelta(days=days)
+    rows = session.scalars(
+        select(Control.probes[probe]["seconds"].as_float())
+        .where(
+            Control.device_id == device_id,
+            Control.moment == "start",
+            Control.version == version,
+            Control.backend == backend,
+            Control.measured_at > since,
+        )
+        .order_by(Control.measured_at, Control.id)
+    )
+    return [seconds for seconds in rows if seconds is not None]
+
+
+def controls_of_run(session: Session, run_id: int) -> Sequence[Control]:
+    """Return the run's results of the control, in time order."""
+    return session.scalars(select(Control).where(Control.run_id == run_id).order_by(Control.id)).all()
+
+
+def devices_of_runs(session: Session, run_ids: Sequence[int]) -> dict[int, list[int]]:
+    """Return the ids of the devices of each run."""
+    rows = session.execute(
+        select(Run.id, LeaseDevice.device_id)
+        .join(Attempt, Attempt.id == Run.attempt_id)
+        .join(LeaseDevice, LeaseDevice.lease_id == Attempt.lease_id)
+        .where(Run.id.in_(run_ids))
+        .order_by(Run.id, LeaseDevice.device_id)
+    )
+    found: dict[int, list[int]] = {}
+    for run_id, device_id in rows:
+        found.setdefault(run_id, []).append(device_id)
+    return found
+
+
+def last_self_check(session: Session, device_id: int) -> SelfCheck | None:
+    """Return the device's newest A/A."""
+    return session.scalars(
+        select(SelfCheck).where(SelfCheck.device_id == device_id).order_by(SelfCheck.id.desc()).limit(1)
+    ).one_or_none()
+
+
+def last_self_checks(session: Session) -> dict[int, SelfCheck]:
+    """Return every device's newest A/A, by the device's id."""
+    newest = select(func.max(SelfCheck.id)).group_by(SelfCheck.device_id)
+    rows = session.scalars(select(SelfCheck).where(SelfCheck.id.in_(newest)))
+    return {row.device_id: row for row in rows}
+
+
+def quarantined_at(session: Session, device_id: int) -> datetime | None:
+    """Return since when the device is in quarantine, as the audit log has it."""
+    return session.scalar(
+        select(func.max(AuditLog.created_at)).where(
+            AuditLog.object == f"device/{device_id}", AuditLog.action == "device.quarantined"
+        )
+    )
+
+
+def jobs_since_quarantine(session: Session, device_id: int) -> Sequence[Job]:
+    """Return the calibrations that were asked for since the device was put into quarantine, oldest first."""
+    since = quarantined_at(session, device_id)
+    query = select(Job).where(Job.device_id == device_id, Job.policy["purpose"].astext == "calibrate")
+    if since is not None:
+        query = query.where(Job.created_at >= since)
+    return session.scalars(query.order_by(Job.id)).all()
+
+
+class MeasuredPoint(NamedTuple):
+    """A point of a history that a run of ours measured."""
+
+    run_id: int
+    measured_at: datetime
+
+
+def points_around(
+    session: Session, series_id: int, branch: str, result_id: int, most: int
+) -> tuple[list[MeasuredPoint], list[MeasuredPoint]]:
+    """Return the measured points before a result of a history, and those from it on, each in the history's order."""
+    place = session.scalar(select(Result.place).where(Result.id == result_id))
+    if place is None:
+        return [], []
+    here = (Result.series_id == series_id, Result.branch == branch, Result.run_id.is_not(None))
+    is_before = tuple_(Result.place, Result.id) < tuple_(place, result_id)
+    columns = select(Result.run_id, Result.measured_at)
+    before = session.execute(
+        columns.where(*here, is_before).order_by(Result.place.desc(), Result.id.desc()).limit(most)
+    )
+    after = session.execute(columns.where(*here, ~is_before).order_by(Result.place, Result.id).limit(most))
+    return _measured(before)[::-1], _measured(after)
+
+
+def _measured(rows: Iterable[Row[int | None, datetime]]) -> list[MeasuredPoint]:
+    return [MeasuredPoint(row[0], row[1]) for row in rows if row[0] is not None]
+
+
+def control_times(session: Session, run_ids: Sequence[int]) -> dict[tuple[int, str, str], list[float]]:
+    """Return what the control took at the starts of these runs [s], by device, probe, and version with backend."""
+    rows = session.scalars(
+        select(Control)
+        .where(Control.run_id.in_(run_ids), Control.moment == "start")
+        .order_by(Control.measured_at, Control.id)
+    )
+    times: dict[tuple[int, str, str], list[float]] = {}
+    for row in rows:
+        for probe, shown in row.probes.items():
+            if shown.get("seconds"):
+                key = (row.device_id, probe, f"{row.version} {row.backend}")
+                times.setdefault(key, []).append(shown["seconds"])
+    return times

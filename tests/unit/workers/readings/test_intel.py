@@ -1,0 +1,154 @@
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.unit.workers.readings.cutting import assert_every_cut_tells_nothing_else, fixtures
+from workers.readings import read
+from workers.readings.reader import UnreadableError
+
+HEADER = "Timestamp, DeviceId, GPU Power (W), GPU Frequency (MHz)\n"
+PATHS = [*fixtures("xpu-smi"), *fixtures("intel_gpu_top")]
+
+
+def period(**parts):
+    return {"period": {"duration": 1000.0, "unit": "ms"}, "engines": {}, **parts}
+
+
+def readings(text):
+    (device,) = read(text).devices
+    return device.readings
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
+def test_a_recording_that_ends_anywhere_tells_nothing_else(path):
+    assert_every_cut_tells_nothing_else(path)
+
+
+# --- intel_gpu_top ---
+
+
+def test_the_busiest_engine_is_the_utilisation():
+    engines = {name: {"busy": busy, "unit": "%"} for name, busy in (("Render/3D", 12.5), ("Video", 80.0))}
+    (reading,) = readings(json.dumps(period(engines=engines)))
+    assert reading["util"] == 0.8
+
+
+def test_power_of_the_package_alone_is_not_the_gpus():
+    (reading,) = readings(json.dumps(period(power={"Package": 16.5, "unit": "W"})))
+    assert reading["power_w"] is None
+
+
+@pytest.mark.parametrize(
+    "text", ["[\n{0},\n{0}\n]\n", "[{0},{0}", "{0}\n{0}\n", "{0},\n{0},\n", "warning: x\n[\n{0},{0}]"]
+)
+def test_periods_are_read_with_and_without_an_array_around_them(text):
+    one = json.dumps(period(frequency={"actual": 600.0, "unit": "MHz"}), indent=2)
+    assert [reading["sm_clock_hz"] for reading in readings(text.replace("{0}", one))] == [6e8, 6e8]
+
+
+def test_a_text_without_a_whole_period_is_unreadable():
+    with pytest.raises(UnreadableError, match="within its first period"):
+        read(json.dumps(period(power={"GPU": 1.0}), indent=2)[:-2])
+
+
+# --- xpu-smi ---
+
+
+def test_a_row_of_a_dump_whose_last_number_may_be_cut_tells_the_others():
+    told = readings(f"{HEADER}06:14:46.000,    0, 14.61, 2050\n06:14:47.000,    0, 14.59, 20")
+    assert [(reading["power_w"], reading["sm_clock_hz"]) for reading in told] == [
+        (14.61, 2.05e9),
+        (14.59, None),
+    ]
+
+
+def test_a_header_in_the_midst_of_a_dump_is_no_row():
+    told = readings(f"{HEADER}06:14:46.000, 0, 14.61, 2050\n{HEADER}06:14:47.000, 0, 15.00, 2050\n")
+    assert [reading["power_w"] for reading in told] == [14.61, 15.0]
+
+
+def test_a_dump_without_rows_has_no_devices():
+    assert read(HEADER).devices == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reasons"),
+    [
+        ("Not Throttled", []),
+        ("The device frequency not throttled", []),
+        ("Thermal Limit", ["Thermal Limit"]),
+        ("Burst Power | Current Limit", ["Burst Power", "Current Limit"]),
+        ("N/A", None),
+        ("", None),
+    ],
+)
+def test_reasons_for_throttling_are_in_the_vendors_words(text, reasons):
+    (reading,) = readings(f"Timestamp, DeviceId, Throttle reason\n10:00:00.000, 0, {text}\n")
+    assert reading["throttle_reasons"] == reasons
+
+
+@pytest.mark.parametrize(
+    ("value", "size_b"), [(24, 24 * 2**20), (229.1875, 240320512), (8501719040, 8501719040)]
+)
+def test_memory_of_statistics_as_json_is_in_mebibytes_or_bytes(value, size_b):
+    metrics = [{"metrics_type": "XPUM_STATS_MEMORY_USED", "value": value}]
+    (reading,) = readings(json.dumps({"device_id": 0, "device_level": metrics}))
+    assert reading["mem_used_b"] == size_b
+
+
+def test_several_devices_of_one_table_each_have_a_reading():
+    table = "| Device ID | {} |\n| GPU Power (W) | {} |\n"
+    devices = read(table.format(0, 15) + table.format(1, 20)).devices
+    assert [(device.facts["index"], device.readings[0]["power_w"]) for device in devices] == [
+        (0, 15.0),
+        (1, 20.0),
+    ]
+
+
+def test_an_empty_list_has_no_devices():
+    assert read('{\n    "device_list": []\n}').devices == []
+
+
+def test_json_that_was_cut_is_unreadable():
+    with pytest.raises(UnreadableError, match="no whole JSON"):
+        read('{\n    "device_list": [\n        {\n            "device_id": 0,')
+
+
+# --- recordings that somebody published ---
+
+
+@pytest.fixture
+def samples():
+    folder = os.environ.get("RATCHET_TEST_SAMPLES")
+    if not folder:
+        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
+    return Path(folder)
+
+
+def test_a_real_dump_is_read(samples):
+    told = readings((samples / "xpu-smi" / "xpu-smi_dump_csv.txt").read_text())
+    assert [reading["power_w"] for reading in told] == [14.61, 14.59, 14.61, 14.61, 14.61]
+    assert (told[0]["time"], told[0]["util"], told[0]["sm_clock_hz"]) == ("06:14:46.000", 0.0, None)
+
+
+def test_a_real_table_of_statistics_is_read(samples):
+    (reading,) = readings((samples / "xpu-smi" / "xpu-smi_stats.txt").read_text())
+    told = {name: value for name, value in reading.items() if value is not None and name != "unavailable"}
+    assert told == {
+        "util": 0.0,
+        "power_w": 15.0,
+        "sm_clock_hz": 2.05e9,
+        "temp_c": 41.0,
+        "mem_used_b": 24 * 2**20,
+        "ecc_corrected": 0,
+        "ecc_uncorrected": 0,
+    }
+
+
+def test_a_real_period_of_intel_gpu_top_is_read(samples):
+    (reading,) = readings((samples / "intel_gpu_top" / "igt.json").read_text())
+    assert reading["util"] == pytest.approx(0.96092944)
+    assert (reading["sm_clock_hz"], reading["power_w"]) == (1253085184.0, 3.233528)
+    assert reading["foreign_pids"] == [2727837]

@@ -1,0 +1,227 @@
+"""Gates: what makes a pair void, or explains it, told from telemetry alone.
+
+A gate must not see timings: one that did could choose its result. Hard gates void the pair; soft ones say what held
+the device back, and void only where the control workload says that it was the machine. Thresholds and their reasons:
+docs/measurement.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from workers.measuring.telemetry_summary import rise, throttle_shares, throttled_ns, values
+from workers.protocol import Arm
+from workers.readings.record import Tick
+
+MEMORY_ABOVE_IDLE_B = 64 * 2**20
+MAX_STEAL = 0.02
+FOREIGN_CPU = 0.5
+"""Processors that other programs may keep busy: so many, or a fiftieth of all where that is more."""
+
+FOREIGN_CPU_SHARE = 0.02
+MIN_SPAN_NS = 20_000_000
+"""Over less time the kernel's ticks of 10 ms say nothing about load."""
+
+LOW_CLOCK = 0.95
+THROTTLED_SHARE = 0.1
+"""A reason that holds less of the time explains nothing."""
+
+CORRECTED_ERRORS = 100
+BRAKES = ("hw_brake", "prochot", "hw_slowdown")
+THERMAL = ("sw_thermal", "hw_thermal", "thermal", "socket_thermal", "vr_thermal", "hbm_thermal")
+POWER = ("power_cap", "ppt", "board_limit")
+
+
+@dataclass(frozen=True)
+class Raised:
+    """One gate that an invocation raised, with a sentence on what was seen."""
+
+    gate: str
+    is_hard: bool
+    sentence: str
+
+    @property
+    def reason(self) -> str:
+        """The gate's code and the sentence."""
+        return f"{self.gate}: {self.sentence}"
+
+
+@dataclass
+class Reference:
+    """What a device was like before: at the start of the run, and in its invocations so far."""
+
+    start: Tick
+    base_clocks_hz: list[float]
+    link: dict[str, float]
+
+
+class Gates:
+    """The gates of one run; `threads` are the host's, and `foreign_cpu` what other programs may use of them."""
+
+    def __init__(
+        self, names: Sequence[str], starts: Sequence[Tick], *, threads: int, foreign_cpu: float | None = None
+    ) -> None:
+        """Name the devices and give a reading of each from the start of the run, nothing measured yet."""
+        self._names = names
+        self._references = [Reference(start, [], {}) for start in starts]
+        usual = max(FOREIGN_CPU, FOREIGN_CPU_SHARE * threads)
+        self._foreign_cpu = usual if foreign_cpu is None else foreign_cpu
+
+    def judge(self, arm: Arm, ticks: Sequence[Sequence[Tick]]) -> list[Raised]:
+        """Return the gates that an invocation raised, hard ones first, and learn from it what is usual."""
+        raised = [
+            Raised(found.gate, found.is_hard, f"{found.sentence}{self._where(index)}")
+            for index, (of_device, reference) in enumerate(zip(ticks, self._references, strict=True))
+            for found in (*self._of_device(of_device, reference), *_soft(of_device, reference))
+        ]
+        raised += self._of_host(ticks[0])
+        for of_device, reference in zip(ticks, self._references, strict=True):
+            _learn(arm, of_device, reference)
+        return sorted(raised, key=lambda found: not found.is_hard)
+
+    def changed_mode(self, ticks: Sequence[Sequence[Tick]]) -> str | None:
+        """Return how a device's mode changed since the start of the run; None where it did not."""
+        for of_device, reference in zip(ticks, self._references, strict=True):
+            before = reference.start.get("mode")
+            after = next((m for tick in of_device if (m := tick.get("mode")) not in (None, before)), None)
+            if before is not None and after is not None:
+                return f"{before} became {after}"
+        return None
+
+    def _where(self, index: int) -> str:
+        return f" on {self._names[index]}" if len(self._names) > 1 else ""
+
+    def _of_device(self, ticks: Sequence[Tick], reference: Reference) -> list[Raised]:
+        found = [
+            Raised(gate, True, sentence)
+            for gate, look in HARD.items()
+            if (sentence := look(ticks, reference)) is not None
+        ]
+        return found
+
+    def _of_host(self, ticks: Sequence[Tick]) -> list[Raised]:
+        if len(ticks) < 2 or ticks[-1].get("t_ns", 0) - ticks[0].get("t_ns", 0) < MIN_SPAN_NS:
+            return []
+        # The first reading is about the time before the invocation.
+        foreign, steal = values(ticks[1:], "host_cpu_foreign"), values(ticks[1:], "host_steal")
+        found = []
+        if foreign and fmean(foreign) > self._foreign_cpu:
+            sentence = (
+                f"other programs kept {fmean(foreign):.2g} processors busy; {self._foreign_cpu:.2g} may be"
+            )
+            found.append(Raised("host_cpu", True, sentence))
+        if steal and fmean(steal) > MAX_STEAL:
+            sentence = (
+                f"the hypervisor took {fmean(steal):.1%} of the processors' time; {MAX_STEAL:.0%} may be"
+            )
+            found.append(Raised("host_steal", True, sentence))
+        if swapped := rise(ticks, "swap_in_b"):
+            found.append(Raised("host_swap", True, f"{swapped / 2**20:.3g} MiB were read back from swap"))
+        return found
+
+
+def _foreign_process(ticks: Sequence[Tick], reference: Reference) -> str | None:
+    pids = sorted({pid for tick in ticks for pid in tick.get("foreign_pids") or ()})
+    if pids:
+        seen = sum(bool(tick.get("foreign_pids")) for tick in ticks)
+        named = ", ".join(map(str, pids[:5])) + (" and more" if len(pids) > 5 else "")
+        return f"process {named} on the device in {seen} of {len(ticks)} readings"
+    idle_b, before_b = reference.start.get("mem_used_b"), ticks[0].get("mem_used_b")
+    if reference.start.get("foreign_pids") is None or idle_b is None or before_b is None:
+        return None
+    if before_b - idle_b > MEMORY_ABOVE_IDLE_B:
+        more = (before_b - idle_b) / 2**20
+        return f"{more:.0f} MiB more of the device's memory were in use before the start than when idle"
+    return None
+
+
+def _ecc(ticks: Sequence[Tick], _: Reference) -> str | None:
+    limits = {"ecc_uncorrected": 1, "remapped_rows": 1, "xid_count": 1, "ecc_corrected": CORRECTED_ERRORS}
+    words = {
+        "ecc_uncorrected": "uncorrected memory errors",
+        "remapped_rows": "memory rows replaced",
+        "xid_count": "errors of the driver (Xid)",
+        "ecc_corrected": "corrected memory errors",
+    }
+    found = [
+        f"{rose:.0f} {words[name]}"
+        for name, limit in limits.items()
+        if (rose := rise(ticks, name) or 0) >= limit
+    ]
+    return ", ".join(found) or None
+
+
+def _limit_changed(ticks: Sequence[Tick], reference: Reference) -> str | None:
+    for name, unit in (("power_limit_w", " W"), ("mode", "")):
+        before = reference.start.get(name)
+        other = next((now for tick in ticks if (now := tick.get(name)) not in (None, before)), None)
+        if before is not None and other is not None:
+            return f"{name.removesuffix('_w').replace('_', ' ')} {before}{unit} became {other}{unit}"
+    return None
+
+
+def _hw_brake(ticks: Sequence[Tick], _: Reference) -> str | None:
+    held = {**throttle_shares(ticks), **throttled_ns(ticks)}
+    reasons = [reason for reason in BRAKES if held.get(reason)]
+    if (over := rise(ticks, "over_current") or 0) > 0:
+        reasons.append(f"{over:.0f} times over-current")
+    return ", ".join(reason.replace("_", " ") for reason in reasons) or None
+
+
+def _link(ticks: Sequence[Tick], reference: Reference) -> str | None:
+    for name, word in (("pcie_gen", "PCIe generation"), ("pcie_width", "PCIe width")):
+        best, told = reference.link.get(name), values(ticks, name)
+        if best is not None and told and max(told) < best:
+            return f"{word} {max(told):g} under load, {best:g} before"
+    return None
+
+
+HARD: dict[str, Callable[[Sequence[Tick], Reference], str | None]] = {
+    "foreign_process": _foreign_process,
+    "ecc": _ecc,
+    "limit_changed": _limit_changed,
+    "hw_brake": _hw_brake,
+    "link": _link,
+}
+"""Gates of a device that void a pair; those of the host are in `Gates`."""
+
+
+def _soft(ticks: Sequence[Tick], reference: Reference) -> list[Raised]:
+    shares = throttle_shares(ticks)
+    found = []
+    for gate, reasons in (("power_cap", POWER), ("thermal", THERMAL)):
+        share = max((shares.get(reason, 0.0) for reason in reasons), default=0.0)
+        if share > THROTTLED_SHARE:
+            word = "its power limit" if gate == "power_cap" else "heat"
+            found.append(Raised(gate, False, f"held back by {word} in {share:.0%} of the readings"))
+    clocks, usual = _busy_clocks_hz(ticks), reference.base_clocks_hz
+    if clocks and usual and median(clocks) < LOW_CLOCK * median(usual):
+        low, high = median(clocks) / 1e6, median(usual) / 1e6
+        found.append(Raised("low_clock", False, f"{low:.0f} MHz, where base usually ran at {high:.0f} MHz"))
+    if _is_lost(ticks, reference):
+        found.append(Raised("telemetry_lost", False, "the device told nothing while it was measured"))
+    return found
+
+
+def _is_lost(ticks: Sequence[Tick], reference: Reference) -> bool:
+    """Tell whether a device that told of itself at the start of the run has fallen silent."""
+    asked = [name for name in ("temp_c", "sm_clock_hz", "power_w") if reference.start.get(name) is not None]
+    return bool(asked) and not any(values(ticks, name) for name in asked)
+
+
+def _busy_clocks_hz(ticks: Sequence[Tick]) -> list[float]:
+    """Return the clocks while the device had work, where that is told."""
+    busy = [tick for tick in ticks if tick.get("util") is None or tick["util"] > 0]
+    return values(busy, "sm_clock_hz")
+
+
+def _learn(arm: Arm, ticks: Sequence[Tick], reference: Reference) -> None:
+    clocks = _busy_clocks_hz(ticks)
+    if arm == "base" and clocks:
+        reference.base_clocks_hz.append(median(clocks))
+    for name in ("pcie_gen", "pcie_width"):
+        told = values(ticks, name)
+        if told:
+            reference.link[name] = max(*told, reference.link.get(name, 0))

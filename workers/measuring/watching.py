@@ -1,0 +1,103 @@
+"""What a run's devices did while each invocation ran, and what follows for the pair.
+
+    readings beside the process → summary, energy of each case, gates → hard: void · soft: ask the control workload
+
+The words of a gate go to people as they are; the timings of the measured code are never looked at here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workers.devices.group import DeviceGroup
+from workers.measuring.energy import energy_j, mean_power_w
+from workers.measuring.gates import Gates, Raised
+from workers.measuring.sampling import HostReadings, Sampler, packed
+from workers.measuring.telemetry_summary import summarise
+from workers.protocol import Arm, CaseMeasurement
+from workers.readings.record import Tick
+
+MAX_CONTROL_DEVIATION = 0.015
+"""A control probe further off its run's median says that it was the machine."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What was seen beside one invocation; `changed_mode` says how a device's mode changed, if it did."""
+
+    ticks: list[list[Tick]]
+    raised: list[Raised]
+    changed_mode: str | None = None
+
+    @property
+    def summaries(self) -> list[dict[str, Any]]:
+        """The summary of each device's readings."""
+        return [summarise(of_device) for of_device in self.ticks]
+
+    @property
+    def packed(self) -> str:
+        """The readings as they are sent."""
+        return packed(self.ticks)
+
+    @property
+    def gates(self) -> list[str]:
+        """Codes of the gates that were raised, each once."""
+        return list(dict.fromkeys(found.gate for found in self.raised))
+
+    @property
+    def needs_control(self) -> bool:
+        """Whether only the control workload can tell if the device was held back by the machine or by the code."""
+        return any(not found.is_hard for found in self.raised)
+
+    def void_reason(self, control_deviation: float | None) -> str | None:
+        """Return why the pair is void; None where it counts.
+
+        Args:
+            control_deviation: how far the control beside the pair was off its usual time, as a share; None where
+                it was not asked, or could not tell.
+        """
+        hard = next((found.reason for found in self.raised if found.is_hard), None)
+        if hard is not None or control_deviation is None or abs(control_deviation) <= MAX_CONTROL_DEVIATION:
+            return hard
+        soft = next((found.reason for found in self.raised), None)
+        return soft and f"{soft}; the control workload beside it was {control_deviation:+.1%} off"
+
+    def with_energy(self, cases: Sequence[CaseMeasurement]) -> list[CaseMeasurement]:
+        """Return the cases with the energy that their timed part took, where the devices tell."""
+        return [case.model_copy(update={"energy_j": self._energy_j(case)}) for case in cases]
+
+    def _energy_j(self, case: CaseMeasurement) -> float | None:
+        if case.clock == "simulated":
+            power_w = mean_power_w(self.ticks)
+            return None if power_w is None else power_w * sum(case.batches.host_ns) / 1e9
+        return None if case.window_ns is None else energy_j(self.ticks, case.window_ns)
+
+
+class Watch:
+    """Watches the devices of one run."""
+
+    def __init__(self, devices: DeviceGroup, host: HostReadings, *, foreign_cpu: float | None) -> None:
+        """Take what is usual from a reading now, before anything runs.
+
+        `foreign_cpu` is how many processors other programs may keep busy; None for the usual limit.
+        """
+        self._devices = devices
+        self._sampler = Sampler(devices.devices, host)
+        host.look()
+        self.idle = [device.telemetry() for device in devices.devices]
+        names = [device.hardware_id for device in devices.devices]
+        self._gates = Gates(names, self.idle, threads=os.cpu_count() or 1, foreign_cpu=foreign_cpu)
+
+    def begin(self, arm: Arm, pair: int) -> None:
+        """An invocation is about to start."""
+        self._devices.begin(arm, pair)
+        self._sampler.start()
+
+    def end(self, arm: Arm) -> Watched:
+        """Return what was seen of the devices since `begin`."""
+        ticks = self._sampler.stop()
+        self._devices.end()
+        return Watched(ticks, self._gates.judge(arm, ticks), self._gates.changed_mode(ticks))
