@@ -79,6 +79,10 @@ CPU = "cpu"
 RATES = {"samples": "samples_per_s", "tokens": "tokens_per_s"}
 COUNTABLE = ("samples", "tokens", "flop", "bytes")
 """What `units` may count; metrics of the last two are made where the device's peak figures are known."""
+DESCRIBING = ("dtype", "scaling")
+"""What `units` may say besides."""
+SCALING = ("mode", "n", "n0", "base_s")
+"""How a case scales: strong or weak, its devices, those of the base, and the base's time of a step [s]."""
 MEASURED_ANYWAY = (
     *("latency_p50", "latency_p90", "latency_p99", "peak_memory", "peak_device_memory"),
     *RATES.values(),
@@ -1025,6 +1029,7 @@ def blank_record(spec: Record) -> Record:
         "batches": _batches(Batches([], [], is_alone=False)),
         "values": [],
         "units": {},
+        "scaling": {},
         "dtype": None,
         "iterations": None,
         "window_ns": None,
@@ -1054,7 +1059,9 @@ def _measure(members: Any, ctx: Context, reports: Reports, spec: Record, session
     peak = session.memory.of_case() if session.measures_memory else None
     device_memory = DeviceMemory.of_case()
     with during("units"):
-        counts, dtype = counted(_call(members, "units", ctx))
+        units = _call(members, "units", ctx)
+        counts, dtype = counted(units)
+        scaling = scaling_of(units)
         values = estimates(timing, peak, counts) + device_memory.values() + reports.values()
     return {
         "k": timing.warm_up.k,
@@ -1064,7 +1071,8 @@ def _measure(members: Any, ctx: Context, reports: Reports, spec: Record, session
         "first_call_s": timing.first_call_ns / 1e9,
         "batches": _batches(timing.batches),
         "values": values,
-        "flags": _flags(timing, values) + device_memory.flags(),
+        "flags": _flags(timing, values) + device_memory.flags() + _scaling_flags(scaling),
+        "scaling": scaling,
         "units": counts,
         "dtype": dtype or dtype_of(ctx.params),
         "iterations": timing.warm_up.k * len(timing.batches.host_ns),
@@ -1178,11 +1186,34 @@ def counted(units: Any) -> Tuple[Dict[str, float], Optional[str]]:
     if dtype is not None and not isinstance(dtype, str):
         raise InvalidValueError(f"units['dtype'] is {dtype!r}; it has to be a text such as 'bf16'")
     for name, count in units.items():
-        if name not in (*COUNTABLE, "dtype"):
-            raise InvalidValueError(f"units has {name!r}; it may have {', '.join((*COUNTABLE, 'dtype'))}")
-        if name != "dtype":
+        if name not in (*COUNTABLE, *DESCRIBING):
+            raise InvalidValueError(f"units has {name!r}; it may have {', '.join((*COUNTABLE, *DESCRIBING))}")
+        if name not in DESCRIBING:
             counts[name] = finite_number(count, f"units[{name!r}]")
     return counts, dtype
+
+
+def scaling_of(units: Any) -> Record:
+    """Return what `units` says of how the case scales: `mode`, `n`, `n0`, `base_s`; empty where it says nothing.
+
+    Raises:
+        InvalidValueError: it says something else.
+    """
+    told = units.get("scaling") if isinstance(units, dict) else None
+    if told is None:
+        return {}
+    if not isinstance(told, dict) or not set(told) <= set(SCALING):
+        raise InvalidValueError(f"units['scaling'] is {told!r}; it has to be a dict of {', '.join(SCALING)}")
+    if told.get("mode") not in (None, "strong", "weak"):
+        raise InvalidValueError(f"units['scaling']['mode'] is {told['mode']!r}, not 'strong' or 'weak'")
+    for name in SCALING[1:]:
+        if told.get(name) is not None:
+            finite_number(told[name], f"units['scaling'][{name!r}]")
+    return {name: told[name] for name in SCALING if told.get(name) is not None}
+
+
+def _scaling_flags(scaling: Record) -> List[str]:
+    return ["scaling_mode_missing"] if scaling and set(SCALING[:3]) - set(scaling) else []
 
 
 def dtype_of(params: Params) -> Optional[str]:

@@ -194,6 +194,8 @@ class CaseListing(Message):
     """What one call works off, as the benchmark says of its priming: samples, tokens, flop, bytes."""
     dtype: str | None = None
     """What it computes in, where it says so."""
+    scaling: dict[str, Any] = Field(default_factory=dict)
+    """How it scales: `mode` (strong or weak), `n`, `n0`, `base_s`; empty where it says nothing."""
     timed_s: float | None = None
     """How long its priming was timed [s]."""
     failure: str | None = None
@@ -319,6 +321,8 @@ class CaseMeasurement(Message):
     units: dict[str, float] = Field(default_factory=dict)
     """What one call works off: samples, tokens, flop, bytes."""
     dtype: str | None = None
+    scaling: dict[str, Any] = Field(default_factory=dict)
+    """How it scales: `mode` (strong or weak), `n`, `n0`, `base_s`; empty where it says nothing."""
     iterations: int | None = None
     """Calls under the clock."""
     window_ns: tuple[int, int] | None = None

@@ -125,6 +125,7 @@ _ENERGY_AND_COST = (
 )
 _COUNTS_AND_QUALITY = (
     _exact("peak_memory", "Peak memory", "B", "lower", "largest memory in use at one time"),
+    _exact("peak_device_memory", "Peak device memory", "B", "lower", "largest memory in use on the devices"),
     _exact("recompiles", "Recompilations", "1", "lower", "compilations after the first, as reported"),
     _noisy("final_loss", "Final loss", "1", "lower", "loss after the declared number of steps"),
     _exact("accuracy_drop", "Accuracy drop", "abs", "lower", "reference − accuracy"),

@@ -14,6 +14,7 @@ from typing import Any
 from app.accelerators.lookup import Figures, figures_of
 from app.analysis.efficiency.cost import cost_per_million_tokens, cost_per_sample, no_price, price_of
 from app.analysis.efficiency.energy import MIN_WINDOW_S, energy_net_per_iter, energy_per_iter, perf_per_watt
+from app.analysis.efficiency.scaling import scaling_efficiency
 from app.analysis.efficiency.utilisation import bandwidth_util, mfu
 from app.domain.derived import Derived, Given
 from app.domain.metrics import METRICS
@@ -99,6 +100,7 @@ def derived_metrics(given: Circumstances, case: CaseListing, named: frozenset[st
         "perf_per_watt": has_energy and any(name in units for name in WORK),
         "cost_per_million_tokens": "tokens" in units and given.price.value is not None,
         "cost_per_sample": "samples" in units and given.price.value is not None,
+        "scaling_efficiency": {"mode", "n", "n0", "base_s"} <= case.scaling.keys(),
     }
     wanted = [metric for metric, is_possible in possible.items() if is_possible or metric in named]
     return [_declared(metric, given, units) for metric in wanted]
@@ -132,6 +134,7 @@ class Step:
     iterations: Given
     energy: Given
     window: Given
+    scaling: Mapping[str, Any]
 
     def count(self, name: str, unit: str) -> Given:
         """Return what one call works off of something."""
@@ -178,6 +181,7 @@ def step_of(measured: CaseMeasurement, *, net: bool = False) -> Step | None:
             else "the device tells no energy",
         ),
         window=Given(window_s, "s", "first to last call under the clock"),
+        scaling=measured.scaling,
     )
 
 
@@ -195,6 +199,17 @@ def _bandwidth(given: Circumstances, step: Step) -> Derived:
     return bandwidth_util(step.count("bytes", "B"), step.time, given.figures.bandwidth(), given.devices)
 
 
+def _scaling(given: Circumstances, step: Step) -> Derived:
+    told = step.scaling
+
+    def declared(name: str, unit: str) -> Given:
+        return Given(told.get(name), unit, f"units()['scaling']['{name}'] of the benchmark")
+
+    return scaling_efficiency(
+        told.get("mode"), declared("n", "1"), declared("n0", "1"), declared("base_s", "s"), step.time
+    )
+
+
 FORMULAS: dict[str, Callable[[Circumstances, Step], Derived]] = {
     "mfu": _mfu,
     "bandwidth_util": _bandwidth,
@@ -209,6 +224,7 @@ FORMULAS: dict[str, Callable[[Circumstances, Step], Derived]] = {
         given.price, given.devices, step.rate("tokens")
     ),
     "cost_per_sample": lambda given, step: cost_per_sample(given.price, given.devices, step.rate("samples")),
+    "scaling_efficiency": _scaling,
 }
 """Metric → how it is made."""
 

@@ -25,7 +25,7 @@ from app.store.tables import BenchmarkCase, Job, Run
 from app.store.tables import Verdict as VerdictRow
 from workers.protocol import MetricDecl, OpenCases, Prepared
 
-DEFAULT_GATE = ("latency_p50", "peak_memory")
+DEFAULT_GATE = ("latency_p50", "peak_memory", "peak_device_memory")
 """What gates a case of a benchmark file, unless the suite says otherwise; a command's first metric gates."""
 
 Noise = dict[tuple[int, str], list[float]]

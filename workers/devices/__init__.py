@@ -5,6 +5,7 @@ A new kind is one module here and one line below. A lease may be on several devi
 
 from __future__ import annotations
 
+from workers.devices.amd import AmdDevice
 from workers.devices.base import Device, Host
 from workers.devices.cpu import CpuDevice
 from workers.devices.jetson import JetsonDevice
@@ -14,6 +15,7 @@ from workers.devices.simulated import SimulatedDevice
 from workers.devices.tpu import TpuDevice
 
 KINDS: dict[str, type[Device]] = {
+    "amd": AmdDevice,
     "cpu": CpuDevice,
     "jetson": JetsonDevice,
     "neuron": NeuronDevice,

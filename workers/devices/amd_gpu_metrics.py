@@ -1,4 +1,4 @@
-"""The amdgpu driver's `gpu_metrics`: a table of the firmware's in binary, whose layout is named in its first four bytes.
+"""The amdgpu driver's `gpu_metrics`: a table of the firmware's in binary, which names its layout at its beginning.
 
 Layouts are the kernel's `gpu_metrics_v1_0` to `v1_8` (`kgd_pp_interface.h`); a field with all bits set is not told. One
 of another version is left alone, 1.9 among them, which describes itself. What is not obvious:
@@ -32,7 +32,7 @@ class Cycles(NamedTuple):
 
 
 class Metrics(NamedTuple):
-    """What a table tells: the compute dies' clock [Hz], energy [J], what holds the clock down now, and what did so far."""
+    """What a table tells: clock of the compute dies [Hz], energy [J], what slows it down, and what did so far."""
 
     sm_clock_hz: float | None
     energy_j: float | None

@@ -26,10 +26,10 @@ FRAME_BUFFER = (1, 2)
 class Node(NamedTuple):
     """A GPU, or a part of one, as programs see it.
 
-    `index` is how the runtime counts it, `gpu_id` how KFD names it; `properties` are KFD's numbers.
+    `number` is how the runtime counts it, `gpu_id` how KFD names it; `properties` are KFD's numbers.
     """
 
-    index: int
+    number: int
     gpu_id: int
     name: str | None
     memory_b: int | None
@@ -74,7 +74,9 @@ def _numbers(file: Path) -> dict[str, int]:
 
 def _memory_b(folder: Path) -> int | None:
     banks = [_numbers(bank / "properties") for bank in (folder / "mem_banks").glob("*")]
-    return sum(bank.get("size_in_bytes", 0) for bank in banks if bank.get("heap_type") in FRAME_BUFFER) or None
+    return (
+        sum(bank.get("size_in_bytes", 0) for bank in banks if bank.get("heap_type") in FRAME_BUFFER) or None
+    )
 
 
 def chosen(found: Sequence[Node], variable: str | None) -> list[Node]:
@@ -95,7 +97,7 @@ def chosen(found: Sequence[Node], variable: str | None) -> list[Node]:
 
 def _named(word: str, found: Sequence[Node]) -> Node | None:
     if word.isdigit():
-        return next((node for node in found if node.index == int(word)), None)
+        return next((node for node in found if node.number == int(word)), None)
     named = [node for node in found if node.uuid and word and node.uuid.lower().startswith(word.lower())]
     return named[0] if len(named) == 1 and len(word) > len("GPU-") else None
 
@@ -103,7 +105,10 @@ def _named(word: str, found: Sequence[Node]) -> Node | None:
 def runtime_names(found: Sequence[Node]) -> dict[int, str]:
     """Return by number what the runtime calls each GPU: its uuid where each has one of its own, else its number."""
     uuids = [node.uuid for node in found]
-    return {node.index: node.uuid if node.uuid and uuids.count(node.uuid) == 1 else str(node.index) for node in found}
+    return {
+        node.number: node.uuid if node.uuid and uuids.count(node.uuid) == 1 else str(node.number)
+        for node in found
+    }
 
 
 def may_use(root: Path, node: Node) -> bool:

@@ -2,8 +2,8 @@
 
 The files are those of its PCI device; `hwmon` below it has sensors in millionths and thousandths. What is not obvious:
 
-- `pcie_bw` is never read: it blocks for a second. The partition's files wake a GPU that sleeps, and power profiles are
-  long tables, so the mode is looked at every `MODE_S`; error counts are asked of the firmware, every `ERRORS_S`.
+- `pcie_bw` is never read: it blocks for a second. Partitions, power profiles and error counts are asked of the firmware
+  and processes are many, so all these are looked at as seldom as their cost demands.
 - The temperature is the junction's, else the edge's. Power is that of the moment where it is told, else the average.
 - A GPU may sit behind a PCIe switch of its own. Its link to the host is the one above that switch.
 - The parts of a divided GPU share its sensors, so load, power and memory in use are not told of them.
@@ -14,14 +14,14 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from workers.devices import pci
 from workers.devices.amd_gpu_metrics import Metrics, Residencies, read_metrics, version
 from workers.devices.amd_kfd import Node, foreign_pids
 from workers.host.fingerprint import read_int, read_text
+from workers.host.sparing import Sparing
 from workers.readings.amd import (
     PRODUCTS,
     clock_policy,
@@ -30,6 +30,7 @@ from workers.readings.amd import (
     hexadecimal,
     mode_text,
     partition_mode,
+    told,
 )
 from workers.readings.record import Facts, Tick, facts, tick
 
@@ -43,28 +44,8 @@ NAMES = ("usr/share/libdrm/amdgpu.ids", "opt/amdgpu/share/libdrm/amdgpu.ids")
 
 ROCM = "opt/rocm/.info/version"
 LONGEST_TABLE_B = 65536
-MODE_S = 10.0
-ERRORS_S = 0.5
 
 OF_THE_WHOLE_GPU = ("util", "mem_util", "power_w", "energy_j_total", "mem_used_b")
-
-T = TypeVar("T")
-
-
-class Seldom(Generic[T]):
-    """An answer that is asked for anew only when it has become old."""
-
-    def __init__(self, question: Callable[[], T], period_s: float) -> None:
-        self._question = question
-        self._period_s = period_s
-        self._known: tuple[float, T] | None = None
-
-    def get(self) -> T:
-        """Return the answer."""
-        now = time.monotonic()
-        if self._known is None or now - self._known[0] > self._period_s:
-            self._known = now, self._question()
-        return self._known[1]
 
 
 class Errors(NamedTuple):
@@ -86,8 +67,10 @@ class Gpu:
         self.folder = root / PCI / node.address
         self._sensors = Sensors(self.folder)
         self._residencies = Residencies()
-        self._mode = Seldom(lambda: mode_text(self.partition_mode(), self.clock_policy()), MODE_S)
-        self._errors = Seldom(self.errors, ERRORS_S)
+        self._slot = _slot(self.folder)
+        self._mode = Sparing(lambda: mode_text(self.partition_mode(), self.clock_policy()))
+        self._errors = Sparing(self.errors)
+        self._pids = Sparing(lambda: foreign_pids(root, node.gpu_id))
 
     @property
     def model(self) -> str:
@@ -110,7 +93,9 @@ class Gpu:
         return device_class(self.model, device_id=device_id, revision=revision, partition=mode)
 
     def _ids(self) -> tuple[int | None, int | None]:
-        return hexadecimal(read_text(self.folder / "device")), hexadecimal(read_text(self.folder / "revision"))
+        return hexadecimal(read_text(self.folder / "device")), hexadecimal(
+            read_text(self.folder / "revision")
+        )
 
     @property
     def uuid(self) -> str | None:
@@ -136,15 +121,27 @@ class Gpu:
         """Return the version of the firmware's table; None where there is none."""
         return version(_bytes(self.folder / "gpu_metrics"))
 
-    def metrics(self) -> Metrics:
-        """Return what the firmware's table tells; nothing where its version is not known."""
-        return read_metrics(_bytes(self.folder / "gpu_metrics")) or Metrics(None, None, None, None)
+    def metrics(self) -> Metrics | None:
+        """Return what the firmware's table tells; None where there is none, or of a version that is not known."""
+        return read_metrics(_bytes(self.folder / "gpu_metrics"))
+
+    def needs_tools(self) -> bool:
+        """Tell whether the firmware tells something that cannot be read here."""
+        return self.metrics_version() is not None and self.metrics() is None
+
+    def power_limit_w(self) -> float | None:
+        """Return the power limit that holds [W]."""
+        return self._sensors.watts("power1_cap")
 
     def errors(self) -> Errors:
         """Return the memory errors, summed up over all blocks of the chip."""
         texts = [read_text(file) or "" for file in (self.folder / "ras").glob("*_err_count")]
         counts = {
-            name: [int(match[1]) for text in texts if (match := re.search(rf"^{name}:\s*(\d+)", text, re.MULTILINE))]
+            name: [
+                int(match[1])
+                for text in texts
+                if (match := re.search(rf"^{name}:\s*(\d+)", text, re.MULTILINE))
+            ]
             for name in ("ce", "ue")
         }
         pages = self.folder / "ras/gpu_vram_bad_pages"
@@ -164,9 +161,9 @@ class Gpu:
     def _identity(self) -> dict[str, Any]:
         runtime = re.match(r"\d+(?:\.\d+)+", read_text(self._root / ROCM) or "")
         return {
-            "index": self.node.index,
+            "index": self.node.number,
             "uuid": self.uuid,
-            "serial": read_text(self.folder / "serial_number"),
+            "serial": told(read_text(self.folder / "serial_number")),
             "pci_bus_id": self.node.address,
             "model": self.model,
             "architecture": graphics_target(self.node.properties.get("gfx_target_version")),
@@ -184,7 +181,8 @@ class Gpu:
     def _limits(self) -> dict[str, Any]:
         slowest_mhz = self.node.properties.get("max_engine_clk_fcompute")
         return {
-            "sm_clock_max_hz": self._highest_hz("pp_dpm_sclk") or (slowest_mhz * 1e6 if slowest_mhz else None),
+            "sm_clock_max_hz": self._highest_hz("pp_dpm_sclk")
+            or (slowest_mhz * 1e6 if slowest_mhz else None),
             "mem_clock_max_hz": self._highest_hz("pp_dpm_mclk"),
             "power_limit_default_w": self._sensors.watts("power1_cap_default"),
             "power_limit_max_w": self._sensors.watts("power1_cap_max"),
@@ -192,7 +190,9 @@ class Gpu:
 
     def _highest_hz(self, name: str) -> float | None:
         """Return the highest level of a clock, of lines as `1: 2100Mhz *`."""
-        levels = re.findall(r"^\w+:\s*(\d+)\s*Mhz", read_text(self.folder / name) or "", re.MULTILINE | re.IGNORECASE)
+        levels = re.findall(
+            r"^\w+:\s*(\d+)\s*Mhz", read_text(self.folder / name) or "", re.MULTILINE | re.IGNORECASE
+        )
         return max(map(int, levels)) * 1e6 or None if levels else None
 
     def _modes(self) -> dict[str, Any]:
@@ -206,8 +206,7 @@ class Gpu:
         }
 
     def _place(self) -> dict[str, Any]:
-        slot = _slot(self.folder)
-        ends = [pci.link(slot), pci.link(slot.parent if slot else None)]
+        ends = [pci.link(self._slot), pci.link(self._slot.parent)]
         return {
             "pcie_gen_max": min((end.gen_max for end in ends if end.gen_max), default=None),
             "pcie_width_max": min((end.width_max for end in ends if end.width_max), default=None),
@@ -217,7 +216,8 @@ class Gpu:
     def tick(self) -> Tick:
         """Return every one of `READINGS`, as far as the driver tells it."""
         t_ns = time.monotonic_ns()
-        metrics, errors, link = self.metrics(), self._errors.get(), pci.link(_slot(self.folder))
+        metrics = self.metrics() or Metrics(None, None, None, None)
+        errors, link = self._errors(), pci.link(self._slot)
         known = {
             **self._sensors.read(),
             **self._throttling(t_ns, metrics),
@@ -236,8 +236,8 @@ class Gpu:
             pcie_gen=link.gen,
             pcie_width=link.width,
             pcie_replays=read_int(self.folder / "pcie_replay_count"),
-            foreign_pids=foreign_pids(self._root, self.node.gpu_id),
-            mode=self._mode.get(),
+            foreign_pids=self._pids(),
+            mode=self._mode(),
             **known | whole,
         )
 
@@ -255,7 +255,9 @@ class Sensors:
         folders = sorted((device / "hwmon").glob("hwmon*"))
         self._folder = next((folder for folder in folders if read_text(folder / "name") == "amdgpu"), None)
         files = list(self._folder.glob("*_label")) if self._folder else []
-        self._inputs = {read_text(file): file.with_name(file.name.replace("_label", "_input")) for file in files}
+        self._inputs = {
+            read_text(file): file.with_name(file.name.replace("_label", "_input")) for file in files
+        }
 
     def watts(self, name: str) -> float | None:
         """Return a power [W]; a limit of 0 is none."""
@@ -304,7 +306,7 @@ def _bytes(file: Path) -> bytes:
         return b""
 
 
-def _slot(device: Path) -> Path | None:
+def _slot(device: Path) -> Path:
     """Return the folder of the device in the slot: the GPU, or the switch that it brings along."""
     place = device.resolve()
     while read_text(place.parent / "vendor") == VENDOR and read_text(place.parent / "device") in OWN_SWITCH:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
+from workers.devices.bounded import Asker
 from workers.devices.shared import Shared
 from workers.devices.tools import Poller, ToolError, ask
 from workers.readings import amd_smi_forms, rocm_smi
@@ -22,8 +23,8 @@ from workers.readings.record import DeviceRecord
 LIBRARY_PERIOD_S = 1.0
 TOOL_PERIOD_S = 10.0
 TOOL_TIMEOUT_S = 10.0
+START_S = 10.0
 NAMES = ("throttle_reasons", "energy_j_total")
-HOW = "install AMD's library or tools (package amd-smi-lib of ROCm)"
 
 VIOLATION_KEYS = dict(
     zip(
@@ -44,40 +45,37 @@ class Tools:
         library = load_library()
         period_s = TOOL_PERIOD_S if library is None else LIBRARY_PERIOD_S
         question = from_tools if library is None else Library(library).readings
-        self._answers: Poller[Readings] = Poller(question, period_s=period_s, oldest_s=3 * period_s)
-        self.shared = Shared(self._answers)
+        self.answers: Poller[Readings] = Poller(question, period_s=period_s, oldest_s=3 * period_s)
+        """What was answered last; also says why there is no answer."""
+        self.shared = Shared(self.answers)
 
     def latest(self, address: str) -> Mapping[str, Any]:
         """Return what is known of the GPU at a place on the PCI bus; nothing where there is no fresh answer."""
-        return (self._answers.latest() or {}).get(address, {})
-
-    @property
-    def trouble(self) -> str:
-        """Why there is no answer."""
-        return self._answers.trouble
+        return (self.answers.latest() or {}).get(address, {})
 
 
 def load_library() -> ModuleType | None:
-    """Return AMD's library, or None where it cannot be used; what its import prints is thrown away."""
+    """Return AMD's library, opened, or None where it cannot be used; what its import prints is thrown away."""
+    asker = Asker("amdsmi start")
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         try:
-            return importlib.import_module("amdsmi")
-        except Exception:  # KeyError, OSError, AttributeError: whatever the missing parts of ROCm lead to
+            library = importlib.import_module("amdsmi")
+            asker.ask(library.amdsmi_init, START_S)
+        except Exception:  # KeyError, OSError, AmdSmiException: whatever the missing parts of ROCm lead to
             return None
+        finally:
+            asker.close()
+    return library
 
 
 class Library:
-    """AMD's library; it is opened with the first question, as that may take long."""
+    """AMD's library, asked for what it knows of each GPU."""
 
     def __init__(self, library: Any) -> None:
         self._library = library
-        self._is_open = False
 
     def readings(self) -> Readings:
         """Return what the library tells of each GPU."""
-        if not self._is_open:
-            self._library.amdsmi_init()
-            self._is_open = True
         handles = self._library.amdsmi_get_processor_handles()
         found = {pci_address(self._library.amdsmi_get_gpu_device_bdf(handle)): handle for handle in handles}
         return {address: self._of(handle) for address, handle in found.items() if address}
@@ -88,7 +86,9 @@ class Library:
 
     def _reasons(self, handle: Any) -> list[str] | None:
         states = self._told("amdsmi_get_violation_status", handle)
-        known = {name: states.get(key) for key, name in VIOLATION_KEYS.items() if isinstance(states.get(key), int)}
+        known = {
+            name: states.get(key) for key, name in VIOLATION_KEYS.items() if isinstance(states.get(key), int)
+        }
         if known:
             return [name for name, state in known.items() if state]
         causes = self._told("amdsmi_get_gpu_metrics_info", handle).get("indep_throttle_status")
@@ -128,7 +128,9 @@ def from_tools() -> Readings:
 
 def _amd_smi() -> list[DeviceRecord]:
     """Return the GPUs with their places, which `metric` does not tell."""
-    answers = [ask(["amd-smi", command, "--json"], timeout_s=TOOL_TIMEOUT_S) for command in ("list", "metric")]
+    answers = [
+        ask(["amd-smi", command, "--json"], timeout_s=TOOL_TIMEOUT_S) for command in ("list", "metric")
+    ]
     return amd_smi_forms.from_json("\n".join(answers))
 
 
@@ -146,5 +148,3 @@ def _by_address(records: list[DeviceRecord]) -> Readings:
             told = {name: last[name] for name in NAMES if last[name] is not None}
             found.setdefault(record.facts["pci_bus_id"], {}).update(told)
     return found
-
-

@@ -86,6 +86,9 @@ class Device(ABC):
     address: ClassVar[str] = "cpu"
     """What measured code is told to run on, as frameworks name it."""
 
+    has_own_memory: ClassVar[bool] = True
+    """Whether `mem_used_b` is of the device alone; where it is the host's, others may use it without harm."""
+
     feels_host: ClassVar[bool] = True
     """Whether the load of the host is to be read beside it; not where it tells of that itself, or cannot feel it."""
 

@@ -23,7 +23,7 @@ from workers.host.fingerprint import (
     read_text,
     with_unavailable,
 )
-from workers.host.load import HostLoad, cpu_times
+from workers.host.load import HostLoad
 from workers.host.processors import (
     Clock,
     clock_policy,
@@ -40,6 +40,9 @@ from workers.readings.record import Facts, Tick, facts, tick
 MACHINE_ID = Path("/etc/machine-id")
 OWN_ID = "host-id"
 SHORTEST_S = 0.01
+CLOCK_SHARE = 0.002
+"""What reading the clock may take of one processor's time."""
+
 MARKETING = re.compile(r"\((?:r|tm|c)\)|@.*|\bwith .*|\b\d+-core\b|\b(?:cpu|processor)\b", re.IGNORECASE)
 
 
@@ -48,9 +51,9 @@ class CpuDevice(Device):
 
     kind = "cpu"
     feels_host = False
+    has_own_memory = False
 
     def __init__(self, host: Host, hardware_id: str) -> None:
-        self._times = cpu_times()
         cpus = os.sched_getaffinity(0)
         name = cpu_model()
         super().__init__(
@@ -126,12 +129,7 @@ class CpuDevice(Device):
 
     def telemetry(self) -> Tick:
         """Return the readings of this moment; utilisation, power and steal are of the time since the last call."""
-        before, self._times = self._times, cpu_times()
-        spent = self._times - before
-        return tick(
-            **{"t_ns": time.monotonic_ns(), "util": spent.share(spent.busy), "mem_used_b": memory_used_b()},
-            **self._sources.readings(),
-        )
+        return tick(t_ns=time.monotonic_ns(), **self._sources.readings())
 
     def processes(self) -> list[int]:
         """Return none: everything on a host is on its processor, and load is judged by the telemetry."""
@@ -154,9 +152,11 @@ class Sources:
         self.temperature = Sparing(lambda: temperature_c(found))
         found = sensors()
         self._load = HostLoad()
-        self._clock = Sparing(Clock(cpus).read_hz)
+        self._times = self._load.times
+        self._clock = Sparing(Clock(cpus).read_hz, share=CLOCK_SHARE)
         self._throttled = Sparing(lambda: (throttling.times_ns(), throttling.counts()))
         self._errors = Sparing(lambda: (edac_count("ce_count"), edac_count("ue_count")))
+        self._memory = Sparing(memory_used_b)
         self._mode = Sparing(lambda: (mode(cpus), rapl.power_limit_w()))
         self._last_energy: tuple[float, float] | None = None
         self._last_counts: dict[str, int] | None = None
@@ -167,8 +167,12 @@ class Sources:
         throttled_ns, counts = self._throttled()
         corrected, uncorrected = self._errors()
         text, limit_w = self._mode()
+        load = self._load.look()
+        before, self._times = self._times, self._load.times
+        spent = self._times - before
         return {
-            **self._load.look(),
+            **load,
+            "util": spent.share(spent.busy),
             "sm_clock_hz": self._clock(),
             "temp_c": self.temperature(),
             "energy_j_total": energy_j,
@@ -179,6 +183,7 @@ class Sources:
             "ecc_corrected": corrected,
             "ecc_uncorrected": uncorrected,
             "mode": text,
+            "mem_used_b": self._memory(),
         }
 
     def _power_w(self, energy_j: float | None, moment_s: float) -> float | None:

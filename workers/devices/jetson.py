@@ -82,6 +82,7 @@ class JetsonDevice(Device):
     """The GPU of this board."""
 
     kind = "jetson"
+    has_own_memory = False
     address = "cuda"
     root: ClassVar[Path] = ROOT
     """Where the kernel's files are."""

@@ -53,6 +53,9 @@ PERIOD_S = 1.0
 DEFAULT_PERIOD_S = 5.0
 """Of neuron-monitor without a file that tells it another [s]."""
 CONFIG = "neuron-monitor.json"
+LIST_TIMEOUT_S = 8.0
+"""How long `neuron-ls` may take, asked in either of its ways [s]."""
+
 TOLD_S = 3.0
 """How long `settled_record` waits for the first report [s]."""
 
@@ -297,9 +300,10 @@ def _listed() -> dict[int, tuple[Facts, tuple[int, ...]]]:
 
     Up to 2.33 JSON is asked for with `--json-output`, after that with `--output-format json`.
     """
+    end_s = time.monotonic() + LIST_TIMEOUT_S
     for words in (["--json-output"], ["--output-format", "json"]):
         with contextlib.suppress(ToolError, UnreadableError):
-            text = ask([tool("neuron-ls"), *words])
+            text = ask([tool("neuron-ls"), *words], timeout_s=max(0.1, end_s - time.monotonic()))
             if neuron_ls.recognises_json(text):
                 ids = neuron_ls.core_numbers(text)
                 records = neuron_ls.read_json(text)

@@ -33,6 +33,9 @@ SUSPICIOUS_CPU = 0.25
 """With so many processors at foreign work, our family is looked up anew: it may have grown."""
 
 REFRESH_S = 1.0
+LOAD_SHARE, FAMILY_SHARE = 0.005, 0.001
+"""What counting, and looking up our family, may take of one processor's time."""
+
 PAGE_CLUSTER = 3
 """The kernel's default for how many pages one fault reads back from swap, as a power of two."""
 
@@ -125,7 +128,7 @@ class OwnWork:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._proc, self._clock = proc, clock
-        self._find = Sparing(lambda: family(agent, proc), clock=clock)
+        self._find = Sparing(lambda: family(agent, proc), share=FAMILY_SHARE, clock=clock)
         self._members = self._find()
         self._found_s = clock()
         self._waiting = (0, 0)
@@ -233,9 +236,9 @@ class HostLoad:
         self._lock = threading.Lock()
         self._own = OwnWork(agent, proc, clock)
         self._swap = SwapIn(proc)
-        self._first_times = cpu_times(proc)
+        self._first_times = self._times = cpu_times(proc)
         self._totals = self._told = self._counted(self._swap.read(0))
-        self._sample = Sparing(self._sampled, clock=clock)
+        self._sample = Sparing(self._sampled, share=LOAD_SHARE, clock=clock)
         self._debt_s = 0.0
         self._answer = between(self._totals, self._totals)
 
@@ -247,6 +250,11 @@ class HostLoad:
                 self._answer = self._since_told()
                 self._told = self._totals
             return dict(self._answer)
+
+    @property
+    def times(self) -> CpuTimes:
+        """What all processors had done by the last look."""
+        return self._times
 
     def totals(self) -> Totals:
         """Return the counters as they are now."""
@@ -283,7 +291,7 @@ class HostLoad:
         return foreign_s is not None and foreign_s > SUSPICIOUS_CPU * (now.t_s - self._totals.t_s)
 
     def _counted(self, swap_in_b: int | None) -> Totals:
-        times = cpu_times(self._proc)
+        times = self._times = cpu_times(self._proc)
         is_known = NO_TIMES not in (times, self._first_times)
         spent = times - self._first_times
         work = spent.busy - spent.interrupts - self._own.ticks

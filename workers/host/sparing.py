@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-SHARE = 0.01
-"""How much of one processor's time a source may take."""
+SHARE = 0.0005
+"""How much of one processor's time a source may take, unless it is told: all together have to stay below 1 %."""
 
 T = TypeVar("T")
 
 
 class Sparing(Generic[T]):
-    """Asks a function, and gives its last answer again until what that cost is one part in a hundred of the time."""
+    """Asks a function, and gives its last answer again until what that cost is a small enough share of the time."""
 
     def __init__(
         self,

@@ -53,6 +53,7 @@ class Reference:
     """What a device was like before: at the start of the run, and in its invocations so far."""
 
     start: Tick
+    has_own_memory: bool
     base_clocks_hz: list[float]
     link: dict[str, float]
 
@@ -61,11 +62,17 @@ class Gates:
     """The gates of one run; `threads` are the host's, and `foreign_cpu` what other programs may use of them."""
 
     def __init__(
-        self, names: Sequence[str], starts: Sequence[Tick], *, threads: int, foreign_cpu: float | None = None
+        self,
+        names: Sequence[str],
+        starts: Sequence[Tick],
+        *,
+        threads: int,
+        foreign_cpu: float | None = None,
+        has_own_memory: bool = True,
     ) -> None:
         """Name the devices and give a reading of each from the start of the run, nothing measured yet."""
         self._names = names
-        self._references = [Reference(start, [], {}) for start in starts]
+        self._references = [Reference(start, has_own_memory, [], {}) for start in starts]
         usual = max(FOREIGN_CPU, FOREIGN_CPU_SHARE * threads)
         self._foreign_cpu = usual if foreign_cpu is None else foreign_cpu
 
@@ -129,7 +136,7 @@ def _foreign_process(ticks: Sequence[Tick], reference: Reference) -> str | None:
         named = ", ".join(map(str, pids[:5])) + (" and more" if len(pids) > 5 else "")
         return f"process {named} on the device in {seen} of {len(ticks)} readings"
     idle_b, before_b = reference.start.get("mem_used_b"), ticks[0].get("mem_used_b")
-    if reference.start.get("foreign_pids") is None or idle_b is None or before_b is None:
+    if not reference.has_own_memory or idle_b is None or before_b is None:
         return None
     if before_b - idle_b > MEMORY_ABOVE_IDLE_B:
         more = (before_b - idle_b) / 2**20

@@ -89,7 +89,13 @@ class Watch:
         host.look()
         self.idle = [device.telemetry() for device in devices.devices]
         names = [device.hardware_id for device in devices.devices]
-        self._gates = Gates(names, self.idle, threads=os.cpu_count() or 1, foreign_cpu=foreign_cpu)
+        self._gates = Gates(
+            names,
+            self.idle,
+            threads=os.cpu_count() or 1,
+            foreign_cpu=foreign_cpu,
+            has_own_memory=devices.devices[0].has_own_memory,
+        )
 
     def begin(self, arm: Arm, pair: int) -> None:
         """An invocation is about to start."""

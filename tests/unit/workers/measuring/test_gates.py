@@ -160,6 +160,18 @@ def test_only_base_says_what_clock_is_usual():
     assert gates.judge("head", [ticks(sm_clock_hz=1.0e9)]) == []
 
 
+def test_where_processes_are_hidden_memory_tells_of_them():
+    hidden = {**IDLE, "foreign_pids": None}
+    assert codes(raised(start=hidden, foreign_pids=None, mem_used_b=2**28 + 65 * 2**20)) == [
+        "foreign_process"
+    ]
+
+
+def test_memory_of_the_host_may_be_used_by_others():
+    gates = Gates(["cpu"], [IDLE], threads=8, has_own_memory=False)
+    assert gates.judge("head", [ticks(mem_used_b=2**34)]) == []
+
+
 def test_hard_gates_come_first():
     found = raised(throttle_reasons=["power_cap"], foreign_pids=[7])
     assert codes(found) == ["foreign_process", "power_cap"]
