@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from app.config import ServiceSettings
 from app.integrations.queue import CeleryQueue, Relay, make_celery
 from app.services.relay_outbox import BATCH, relay_outbox
 from app.store.session import Database
+
+if TYPE_CHECKING:
+    from app.integrations.dcgm import Prometheus
 
 
 class Service:
@@ -25,6 +29,18 @@ class Service:
     def queue(self) -> CeleryQueue:
         """The queue."""
         return CeleryQueue(make_celery(self.settings.redis_url))
+
+    @cached_property
+    def prometheus(self) -> Prometheus | None:
+        """The Prometheus that knows what GPUs did, None where the settings name none.
+
+        There is one for the process, as it remembers when the server was away.
+        """
+        if not self.settings.prometheus_url:
+            return None
+        from app.integrations.dcgm import Prometheus  # a tenth of a second, and only `tasks` asks
+
+        return Prometheus.of(self.settings)
 
     @cached_property
     def relaying(self) -> Relay:

@@ -116,6 +116,7 @@ class Agent:
         try:
             for device in self._devices.values():
                 stack.enter_context(device.agent_lock)
+                stack.callback(device.close)
             self._config.data_dir.mkdir(parents=True, exist_ok=True)
             busy = f"another agent works in {self._config.data_dir}; give this one a folder of its own by --data-dir"
             stack.enter_context(LockFile(self._config.data_dir / "agent.lock", busy))

@@ -1248,7 +1248,10 @@ def simulate_times(members: Any, ctx: Context, spec: Record, simulate: Record) -
     nominal_ns = _nominal_ns(members, ctx)
     factors = [_slowdown(simulate, device) for device in simulate["devices"]]
     k = spec["k"] or batch_size(nominal_ns * max(factors), SIMULATED_RESOLUTION_NS)
-    n_batches = min(spec["n_batches"], MAX_BATCHES)
+    least_ns = 1e9 * (spec.get("least_s") or 0.0)
+    n_batches = min(
+        max(spec["n_batches"], math.ceil(least_ns / (k * nominal_ns * max(factors)))), MAX_BATCHES
+    )
     place = (simulate["pair"], simulate["arm"], spec["benchmark"], _canonical(spec["params"]))
     drawn = [
         _draw(device, place, k * nominal_ns * factors[index], n_batches)

@@ -242,6 +242,8 @@ class Prepared(Message):
     arms: list[ArmReport] = Field(min_length=1, max_length=2)
     fingerprint: dict[str, Any] = Field(default_factory=dict)
     machine_hash: str = ""
+    machines: list[dict[str, Any]] = Field(default_factory=list, max_length=64)
+    """Of several devices the `machine` part of each one's own fingerprint, in the lease's order."""
     order_seed: int
     device_s: float
     control: ControlResult | None = None

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import click
+
+from app.commands.devices import asking_this_host, print_document
+
+CLOCKS_UNKNOWN = "clocks_unknown"
+"""The advice that a measurement of the device against itself makes superfluous."""
 
 
 @click.command()
@@ -14,44 +18,50 @@ import click
 def doctor(as_json: bool) -> int:
     """Say what is wrong with this machine for measuring: what, its cost, and the command that mends it.
 
-    The grade comes from the service: RATCHET_URL, else the one on the default data folder, if it runs.
+    The grade comes from the service: RATCHET_URL, else the one on the default data folder, if it runs. Exit status 0,
+    whatever was found.
     """
-    from app.commands.csv_commands import table_width, use_color
     from app.reports.doctor_text import doctor_lines
-    from app.reports.grid import Paint
     from workers.devices.examination import examine
 
-    examined = examine(_host())
-    grades = _grades()
-    if as_json:
-        known = [(grades or {}).get(device["hardware_id"]) for device in examined["devices"]]
-        document = {**examined, "grades": [one and {**one} for one in known]}
-        click.echo(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False))
-        return 0
-    for line in doctor_lines(examined, grades, table_width(), Paint(use_color())):
-        click.echo(line)
+    known, service = _service_devices()
+    examined = asking_this_host(examine)
+    grades = [known.get(device["hardware_id"]) for device in examined["devices"]]
+    print_document(
+        {**examined, "advice": _open(examined["advice"], known), "grades": grades, "service": service},
+        as_json,
+        doctor_lines,
+    )
     return 0
 
 
-def _host() -> Any:
-    import os
-    from pathlib import Path
-
-    from workers.config import default_data_dir
-    from workers.devices.base import Host
-    from workers.host.locks import shared_folder
-
-    script = os.environ.get("RATCHET_SIMULATED")
-    return Host(default_data_dir(), shared_folder(), Path(script) if script else None)
+def _open(advice: list[dict[str, Any]], known: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the advice without what the last A/A has answered: that the clocks stood."""
+    stood = {
+        hardware_id
+        for hardware_id, device in known.items()
+        if device["self_check"] and device["self_check"]["clocks_locked"]
+    }
+    return [one for one in advice if one["code"] != CLOCKS_UNKNOWN or one["where"] not in stood]
 
 
-def _grades() -> Mapping[str, Mapping[str, Any]] | None:
-    """Return the service's devices by hardware id; None where no service answers."""
+def _service_devices() -> tuple[dict[str, dict[str, Any]], dict[str, str | None]]:
+    """Return the service's devices by hardware id, and which service that is, or why there is none.
+
+    Raises:
+        UsageError: RATCHET_URL is no address.
+    """
     from app.commands.connection import running_service
     from app.domain.errors import RatchetError
 
     client = running_service()
+    if client is None:
+        return {}, {"url": None, "trouble": "no service runs on the default data folder"}
+    trouble = None
     try:
-        return {one["hardware_id"]: one for one in client.devices()} if client is not None else None
-    except RatchetError:
-        return None
+        return {one["hardware_id"]: one for one in client.devices()}, {"url": client.url, "trouble": None}
+    except RatchetError as error:
+        trouble = str(error).rstrip(".")
+    except (ValueError, KeyError, TypeError, AssertionError):
+        trouble = f"what answers at {client.url} is no service of Ratchet, or of another release"
+    return {}, {"url": client.url, "trouble": trouble}

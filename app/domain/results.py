@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from statistics import median
+from typing import Any, Literal
 
+from app.domain.efficiency import SuiteEfficiency
 from app.domain.verdicts import Conclusion, Verdict
 
 Better = Literal["lower", "higher"]
@@ -111,6 +113,8 @@ class CaseVerdict:
     looks: tuple[Look, ...] = ()
     log_tail: str | None = None
     """The end of what a failing invocation printed, where the verdict is about a failure."""
+    provenance: dict[str, Any] | None = None
+    """Of a metric that was made of others: by arm, the document of the newest value (`derived.Derived`)."""
 
     @property
     def levels(self) -> tuple[float | None, float | None]:
@@ -118,6 +122,12 @@ class CaseVerdict:
         if self.base_geomean is None or self.head_geomean is None:
             return self.base_median, self.head_median
         return self.base_geomean, self.head_geomean
+
+    def level(self, arm: str) -> float | None:
+        """Return what an arm's value is in one number: of `levels`, or of all its values where there is no pair."""
+        level = self.levels[0 if arm == "base" else 1]
+        values = [one.value for one in self.estimates if one.arm == arm and not one.void]
+        return median(values) if level is None and values else level
 
 
 @dataclass(frozen=True)
@@ -196,6 +206,7 @@ class SuiteResult:
     log_tail: str | None = None
     started_at: datetime | None = None
     finished_at: datetime | None = None
+    efficiency: SuiteEfficiency | None = None
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ PRUNE = "ratchet.prune"
 CONCLUDE = "ratchet.conclude"
 RENDER = "ratchet.render"
 EXAMINE = "ratchet.examine"
+ACTIVITY = "ratchet.activity"
 HINT = "ratchet.hint"
 
 MOST_HINTS = 8
@@ -41,7 +42,12 @@ everything. What carries an id is always sent."""
 LONGEST_END_S = 5.0
 """How long the end of a process waits for a broker that hangs."""
 
-_TASK_OF_TOPIC = {"check.conclude": CONCLUDE, "check.render": RENDER, "series.examine": EXAMINE}
+_TASK_OF_TOPIC = {
+    "check.conclude": CONCLUDE,
+    "check.render": RENDER,
+    "series.examine": EXAMINE,
+    "run.activity": ACTIVITY,
+}
 _MESSAGE_VERSION = 1
 
 

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from app.domain.results import CaseVerdict, CheckResult
 from app.reports import pictures, quantities
 from app.reports.case_text import BOUND_LEVEL, deciding_bound, interval_text
+from app.reports.provenance import ProvenanceView, provenance_view
 from app.reports.ranking import Finding
 from app.reports.scale import Thresholds, case_limits, check_limits
 from app.reports.text import plain
@@ -21,19 +22,21 @@ _TEXT_BYTES = 1_300
 
 @dataclass(frozen=True)
 class Fold:
-    """What opens under a row: pictures, facts as name and value, and sentences about flags."""
+    """What opens under a row: pictures, facts as name and value, sentences about flags, and how the value is made."""
 
     samples: Markup
     has_void: bool
     looks: Markup
     facts: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
+    provenance: ProvenanceView | None = None
     is_open: bool = False
 
     @property
     def size(self) -> int:
         """Bytes of its HTML, about."""
-        return _TEXT_BYTES + len(self.samples.encode()) + len(self.looks.encode())
+        explained = self.provenance.size if self.provenance else 0
+        return _TEXT_BYTES + len(self.samples.encode()) + len(self.looks.encode()) + explained
 
 
 def case_fold(result: CheckResult, finding: Finding, common: frozenset[str], *, is_open: bool) -> Fold:
@@ -45,6 +48,7 @@ def case_fold(result: CheckResult, finding: Finding, common: frozenset[str], *, 
         looks=_looks(finding, case_limits(result, case)),
         facts=tuple(_facts(result, case)),
         notes=tuple(_notes(case, common)),
+        provenance=provenance_view(case.provenance),
         is_open=is_open,
     )
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from app.domain.results import CaseVerdict, CheckResult, SuiteResult
+from app.domain.results import CaseVerdict, CheckResult, DeviceState, SuiteResult
 from app.domain.verdicts import EXIT_STATUS
+from app.reports.efficiency_json import efficiency_document
 from app.reports.text import subject_line
 from app.reports.titles import check_title
 
@@ -65,6 +66,28 @@ def _suite(suite: SuiteResult) -> dict[str, Any]:
         ],
         "device_s": suite.device_s,
         "log_tail": suite.log_tail,
+        "efficiency": None if suite.efficiency is None else efficiency_document(suite.efficiency),
+        "devices": [_device(state) for state in suite.device_states],
+    }
+
+
+def _device(state: DeviceState) -> dict[str, Any]:
+    """Return how a device was; readings are lowest, middle and highest of each arm."""
+    return {
+        "device": state.device,
+        "readings": [
+            {
+                "name": reading.name,
+                "unit": reading.unit,
+                "base": None if reading.base is None else list(reading.base),
+                "head": None if reading.head is None else list(reading.head),
+            }
+            for reading in state.readings
+        ],
+        "throttled": [
+            {"reason": reason, "base": base, "head": head} for reason, base, head in state.throttled
+        ],
+        "unavailable": list(state.unavailable),
     }
 
 
@@ -97,6 +120,7 @@ def _case(case: CaseVerdict) -> dict[str, Any]:
         "base_geomean": case.base_geomean,
         "head_geomean": case.head_geomean,
         "bound_pass": case.bound_pass,
+        "provenance": case.provenance,
     }
 
 

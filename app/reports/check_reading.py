@@ -1,4 +1,7 @@
-"""A check's JSON document back into domain values: what a client of the service draws its table from."""
+"""A check's JSON document back into domain values: what a client of the service draws its table from.
+
+What no table shows, efficiency and the state of devices, stays in the document.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +40,7 @@ def _suite(document: dict[str, Any]) -> SuiteResult:
     known = {name: value for name, value in document.items() if name in _SUITE_FIELDS}
     known["cases"] = tuple(_case(case) for case in document["cases"])
     changes = document["software_changes"]
+    known.pop("efficiency", None)
     known["software_changes"] = tuple((c["name"], c["base"], c["head"]) for c in changes)
     return SuiteResult(**known)
 

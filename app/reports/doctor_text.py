@@ -1,73 +1,156 @@
-"""What `ratchet doctor` says: the grade of each device, then what is wrong, its cost, and the command that mends it."""
+"""What `ratchet doctor` says: the grade of each device, then what is wrong, its cost, and the command that mends it.
+
+Works on the document of `ratchet doctor --json` (docs/devices.md).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
-from app.reports.grid import Paint, wrapped
+from app.reports.device_telemetry import lack_lines, names, safe, wrapped
+from app.reports.grid import Paint
 from app.reports.quantities import percent
-from app.reports.words import GRADES
+from app.reports.words import GRADES, count
 
 Document = Mapping[str, Any]
 
+HOW_TO_BE_GRADED = (
+    "a service grades the devices of its agents every night, by a commit measured against itself: keep `ratchet up`"
+    " running, or set RATCHET_URL to the address of one"
+)
+ONE_GPU = re.compile(r"nvidia-smi -i (\d+)(?= )")
+INDENT = "  "
 
-def doctor_lines(
-    examined: Document, grades: Mapping[str, Document] | None, room: int | None, paint: Paint
-) -> list[str]:
-    """Return the lines.
 
-    Args:
-        examined: what was found on this machine.
-        grades: the service's device documents by hardware id; None where no service answered.
-        room: columns of the terminal, None without limit.
-        paint: colours.
-    """
+def doctor_lines(document: Document, room: int | None, paint: Paint) -> list[str]:
+    """Return the lines of the document; `room` is the width of the terminal, None without limit."""
+    document = safe(document)
+    wheres = {device["hardware_id"]: device for device in document["devices"]}
+    parts = [
+        _grades(document, room, paint),
+        _verdict(document, room, paint),
+        *_entries(document["ailments"], wheres, paint("✗", "red"), room, paint),
+        *_entries(document["advice"], wheres, paint("?", "yellow"), room, paint),
+        *(lack_lines(f"{lack['kind']}: {lack['what']}", lack, room, paint) for lack in document["absent"]),
+    ]
+    lines = [line for part in parts if part for line in ("", *part)]
+    return lines[1:]
+
+
+# --- grades -----------------------------------------------------------------------------------------------------
+
+
+def _grades(document: Document, room: int | None, paint: Paint) -> list[str]:
     lines: list[str] = []
-    for device in examined["devices"]:
-        lines += _device(device, grades, room, paint)
-    lines += ["", *_ailments(examined["ailments"], room, paint)]
-    for lack in examined["absent"]:
-        lines += ["", paint(f"{lack['kind']}: {lack['what']}", "yellow"), *_part("", lack["why"], room)]
-        lines += _part("→ ", lack["how"], None)
+    told = zip(document["devices"], document["grades"], strict=True)
+    for key, group in groupby(told, key=lambda one: _alike(*one)):
+        devices = [device for device, _ in group]
+        lines += _device(names(devices), key[1], room, paint)
+    ungraded = [known for known in document["grades"] if not (known and known["self_check"])]
+    if ungraded and document["service"]["trouble"]:
+        lines += _wrapped(f"No grades: {document['service']['trouble']}. → {HOW_TO_BE_GRADED}", room)
     return lines
 
 
-def _device(
-    device: Document, grades: Mapping[str, Document] | None, room: int | None, paint: Paint
-) -> list[str]:
-    known = (grades or {}).get(device["hardware_id"])
+def _alike(device: Document, known: Document | None) -> tuple[str, Document | None]:
+    """Return what devices are told of together by: their class, where there is nothing else to tell."""
+    told = known if known and (known["self_check"] or known["health"] == "quarantined") else None
+    return device["device_class"] if told is None else device["hardware_id"], told
+
+
+def _device(name: str, known: Document | None, room: int | None, paint: Paint) -> list[str]:
     check = known and known["self_check"]
-    if known is None or not check:
-        why = "no service was asked" if grades is None else "it was not measured against itself so far"
-        return [f"{paint(device['device_class'], 'bold')}  no grade yet: {why}"]
-    grade = known["grade"]
-    tone = {"A": "cyan", "B": "cyan", "C": "yellow"}[grade]
-    lines = [f"{paint(device['device_class'], 'bold')}  {paint(f'grade {grade}', tone)}  {GRADES[grade][3:]}"]
-    return [*lines, *_part("", _self_check(check), room)]
+    if not (known and check):
+        lines = [f"{paint(name, 'bold')}  no grade yet"]
+    else:
+        grade = known["grade"]
+        tone = "yellow" if grade == "C" else "cyan"
+        first, *more = wrapped(f"{name}  grade {grade}: {GRADES[grade][3:]}", room)
+        lines = [
+            paint(first, tone),
+            *(paint(line, tone) for line in more),
+            *_wrapped(_self_check(check), room),
+        ]
+    if known and known["health"] == "quarantined":
+        why = "in quarantine: its control workload is not what it was; it takes no jobs until it is"
+        lines += [paint(line, "yellow") for line in _wrapped(why, room)]
+    return lines
 
 
 def _self_check(check: Document) -> str:
+    """Return what the last A/A showed."""
     told = [f"measured against itself {check['measured_at'][:16].replace('T', ' ')} UTC"]
     if check["sigma_pair"] is not None:
         told.append(f"pairs agree within {percent(check['sigma_pair'])}")
+    if not check["clocks_locked"]:
+        told.append("its clock moved by over 1 %")
+    if not check["exclusive"]:
+        told.append("somebody else was there, too")
     if check["mde"]:
         told.append(f"finds changes from {percent(check['mde'])} on in 32 pairs")
-    told.append(f"{check['false_alarms']} false alarms in {check['verdicts']} results")
+    told.append(f"{count(check['false_alarms'], 'false alarm')} in {count(check['verdicts'], 'result')}")
     return ", ".join(told)
 
 
-def _ailments(ailments: Sequence[Document], room: int | None, paint: Paint) -> list[str]:
-    if not ailments:
-        return ["Nothing was found that makes this machine a bad place to measure."]
-    lines: list[str] = []
+# --- what is wrong ----------------------------------------------------------------------------------------------
+
+
+def _verdict(document: Document, room: int | None, paint: Paint) -> list[str]:
+    if not document["ailments"]:
+        return wrapped("Nothing was found that makes this machine a bad place to measure.", room)
+    n = len({_same(ailment) for ailment in document["ailments"]})
+    verb = "makes" if n == 1 else "make"
+    return [
+        paint(line, "bold")
+        for line in wrapped(f"{count(n, 'thing')} {verb} this machine a bad place to measure:", room)
+    ]
+
+
+def _same(ailment: Document) -> tuple[str, str, str]:
+    return ailment["code"], ailment["what"], ailment["cost"]
+
+
+def _entries(
+    ailments: Sequence[Document], devices: Mapping[str, Document], mark: str, room: int | None, paint: Paint
+) -> Iterable[list[str]]:
+    """Yield the lines of each ailment, once for all the devices that have it."""
+    groups: dict[tuple[str, str, str], list[Document]] = {}
     for ailment in ailments:
-        where = "" if ailment["where"] == "host" else f"  {ailment['where']}"
-        lines += [f"{paint('✗', 'red')} {paint(ailment['what'], 'bold')}{paint(where, 'faint')}"]
-        lines += _part("costs  ", ailment["cost"], room)
-        lines += [f"  mend   {paint(ailment['mend'], 'cyan')}", ""]
-    return lines[:-1]
+        groups.setdefault(_same(ailment), []).append(ailment)
+    for group in groups.values():
+        where = ", ".join(_names(devices[one["where"]] for one in group if one["where"] in devices))
+        first, *more = wrapped(f"{group[0]['what']}{f'  [{where}]' if where else ''}", _less(room, 2))
+        lines = [f"{mark} {paint(first, 'bold')}", *(f"{INDENT}{paint(line, 'bold')}" for line in more)]
+        lines += _wrapped(f"costs  {group[0]['cost']}", room)
+        yield lines + [
+            f"{INDENT}mend   {paint(mend, 'cyan')}" for mend in together(one["mend"] for one in group)
+        ]
 
 
-def _part(label: str, text: str, room: int | None) -> list[str]:
-    return [f"  {line}" for line in wrapped(f"{label}{text}", None if room is None else max(20, room - 2))]
+def _names(devices: Iterable[Document]) -> list[str]:
+    return [names(list(group)) for _, group in groupby(devices, key=lambda device: device["device_class"])]
+
+
+def together(mends: Iterable[str]) -> list[str]:
+    """Return commands, each once; those that differ in nvidia-smi's number of a GPU as one for all of them."""
+    numbers: dict[str, list[str]] = {}
+    for mend in dict.fromkeys(mends):
+        found = ONE_GPU.search(mend)
+        numbers.setdefault(ONE_GPU.sub("nvidia-smi -i {}", mend, count=1), []).append(
+            found[1] if found else ""
+        )
+    return [
+        text.replace("{}", ",".join(of_text), 1) if any(of_text) else text
+        for text, of_text in numbers.items()
+    ]
+
+
+def _wrapped(text: str, room: int | None) -> list[str]:
+    return [f"{INDENT}{line}" for line in wrapped(text, _less(room, len(INDENT)))]
+
+
+def _less(room: int | None, columns: int) -> int | None:
+    return None if room is None else max(room - columns, 20)

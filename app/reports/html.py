@@ -44,7 +44,9 @@ def report_environment() -> Environment:
     environment.globals.update(
         at_once=NAMES_AT_ONCE,
         style=_own(static.joinpath("ratchet.css").read_text("utf-8"))
-        + _own(templates.joinpath("report.css").read_text("utf-8")),
+        + _own(templates.joinpath("report.css").read_text("utf-8"))
+        + _own(templates.joinpath("roofline.css").read_text("utf-8"))
+        + _own(templates.joinpath("efficiency.css").read_text("utf-8")),
         script=_own(templates.joinpath("filter.js").read_text("utf-8")),
         icon_data=b64encode(static.joinpath("favicon.svg").read_bytes()).decode("ascii"),
     )

@@ -156,8 +156,16 @@ def _label(at: tuple[float, float], label: str, place: Place) -> tuple[Markup, M
     line = Markup("")
     if place.is_far:
         line = Markup('<path class="lead" d="M{:.1f} {:.1f}L{:.1f} {:.1f}"/>').format(*at, *lead(at, box))
-    name = Markup('<text class="halo name" x="{:.1f}" y="{:.1f}">{}</text>')
-    return line, name.format(box.left + 2, box.bottom - 4, label)
+    side, x = _anchor(at[0], box)
+    name = Markup('<text class="halo name{}" x="{:.1f}" y="{:.1f}">{}</text>')
+    return line, name.format(side, x, box.bottom - 4, label)
+
+
+def _anchor(point: float, box: Box) -> tuple[str, float]:
+    """Return the class of a label and where it is held [px]: at its point's side, as letters may be wider."""
+    if box.right <= point:
+        return " end", box.right - 2
+    return ("", box.left + 2) if box.left >= point else (" mid", (box.left + box.right) / 2)
 
 
 def _legend(size: Size) -> Markup:

@@ -17,6 +17,7 @@ from app.reports import quantities, sentences
 from app.reports.bars import scale_axis, scale_marks
 from app.reports.case_table import CaseTable, case_table, common_scale
 from app.reports.device_states import ControlView, DeviceStateView, control_views, state_views
+from app.reports.efficiency_view import EfficiencySuite, efficiency_views
 from app.reports.fingerprints import readable
 from app.reports.ranking import exploratory, gating, tally
 from app.reports.scale import check_limits
@@ -26,7 +27,7 @@ from app.reports.troubles import Trouble, troubles
 from app.reports.words import CONCLUSIONS, VERDICTS, Word, counted, explain, listing
 
 TABLE_ROOM = 720_000
-"""Bytes for the gating table with its pictures; with everything else the file stays under a megabyte."""
+"""Bytes for the gating table with its pictures, and for efficiency; the whole file stays under a megabyte."""
 
 EXPLORATORY_ROOM = 90_000
 """Bytes for the exploratory table."""
@@ -116,6 +117,7 @@ class ReportView:
     cases: CaseTable
     listed: tuple[Trouble, ...]
     exploratory: CaseTable
+    efficiency: tuple[EfficiencySuite, ...]
     suites: tuple[SuiteView, ...]
     reproduce: str
     method: str
@@ -127,7 +129,9 @@ def report_view(result: CheckResult) -> ReportView:
     """Return the view of a check, complete or not."""
     gated, shown = gating(result), exploratory(result)
     scale = common_scale(result, gated or shown)
-    cases = case_table(result, gated, scale, TABLE_ROOM, with_pictures=True)
+    efficiency = efficiency_views(result.suites)
+    room = TABLE_ROOM - sum(suite.size for suite in efficiency)
+    cases = case_table(result, gated, scale, room, with_pictures=True)
     told = troubles(result)
     return ReportView(
         title=check_title(result),
@@ -146,6 +150,7 @@ def report_view(result: CheckResult) -> ReportView:
         cases=cases,
         listed=tuple(trouble for trouble in told if not trouble.is_urgent),
         exploratory=case_table(result, shown, scale, EXPLORATORY_ROOM, with_pictures=False),
+        efficiency=efficiency,
         suites=tuple(_suite(suite) for suite in result.suites if suite.environment or suite.started_at),
         reproduce=plain(result.reproduce),
         method=sentences.method(result),

@@ -65,6 +65,7 @@ REASONS = {
     "not_synchronised": "the clock stopped before the device had finished its work",
     "gate_asymmetry": "one arm was disturbed more often than the other",
     "device_busy": "the device was in use",
+    "device_quarantined": "the device is not what it was, and takes no jobs until it is",
     "disk_full": "the worker's disk was full",
     "build_failed": "the set-up commands failed",
     "checkout_failed": "the commit could not be checked out",
@@ -103,6 +104,9 @@ REASONS = {
     "worker_lost": "the worker was not heard of any more",
     "attempt_too_long": "the attempt did not end in its time",
     "missing": "the case reported no value",
+    "unknown_peak": "the device's peak is not known",
+    "no_price": "no price is known",
+    "no_energy": "energy cannot be measured",
     "failed": "an invocation failed",
 }
 

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from app.analysis.sequential import ALPHA
 from app.config import ServiceSettings
-from app.domain.changes import MEASURED_NO_CHANGE, WITHIN_CHANCE, ChangeState
+from app.domain.changes import MACHINE_CHANGE, MEASURED_NO_CHANGE, WITHIN_CHANCE, ChangeState
 from app.domain.jobs import TERMINAL, JobState
 from app.domain.verdicts import Verdict
 from app.services.confirm_once import confirm_once, is_rise
@@ -41,11 +41,11 @@ TRIES = 3
 def ask_to_confirm(session: Session, settings: ServiceSettings, change: ChangePoint) -> Request | None:
     """Have our own agents measure the suspected change in pairs; None where they cannot, or need not (yet).
 
-    Nobody is asked for what is not beyond chance among the series of its commit. At most one unfinished request a
-    suspicion, one for all suspicions of the same two commits in a series, and so many unfinished ones a project as
-    `RATCHET_CONFIRMATIONS_MOST` says.
+    Nobody is asked for what is the machine's, or not beyond chance among the series of its commit. At most one
+    unfinished request a suspicion, one for all suspicions of the same two commits in a series, and so many unfinished
+    ones a project as `RATCHET_CONFIRMATIONS_MOST` says.
     """
-    if change.request_id is not None:
+    if change.request_id is not None or change.label == MACHINE_CHANGE:
         return None
     if change.reason == WITHIN_CHANCE:
         if not is_beyond_chance(session, change.project_id, change.series_id, change.branch, change):

@@ -9,14 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.accelerators.lookup import Figures, figures_of
-from app.analysis.efficiency.cost import cost_per_million_tokens, cost_per_sample, no_price, price_of
-from app.analysis.efficiency.energy import MIN_WINDOW_S, energy_net_per_iter, energy_per_iter, perf_per_watt
+from app.analysis.efficiency.cost import (
+    NO_PRICE,
+    cost_per_million_tokens,
+    cost_per_sample,
+    no_price,
+    price_of,
+)
+from app.analysis.efficiency.energy import (
+    ENERGY_WINDOW_SHORT,
+    MIN_WINDOW_S,
+    energy_net_per_iter,
+    energy_per_iter,
+    perf_per_watt,
+)
 from app.analysis.efficiency.scaling import scaling_efficiency
-from app.analysis.efficiency.utilisation import bandwidth_util, mfu
-from app.domain.derived import Derived, Given
+from app.analysis.efficiency.utilisation import BEYOND_PEAK, UNKNOWN_PEAK, bandwidth_util, mfu
+from app.domain.derived import NOT_VERIFIED, Derived, Given
 from app.domain.metrics import METRICS
 from app.domain.results import Better
 from app.store.tables import Device, Job
@@ -28,6 +40,14 @@ LEAST_TIMED_S = MIN_WINDOW_S + 0.5
 
 WORK = ("tokens", "samples", "flop")
 """What work per joule is counted in: the first of these that a benchmark declares."""
+
+
+DOUBTS = {
+    BEYOND_PEAK: "beyond_peak",
+    NOT_VERIFIED: "peak_not_verified",
+    ENERGY_WINDOW_SHORT: "energy_window_short",
+}
+"""Notes of derived values that are said beside a verdict on them, and the flag that says so."""
 
 
 @dataclass(frozen=True)
@@ -88,22 +108,51 @@ def wants_energy(metrics: Iterable[str]) -> bool:
 # --- the plan ---------------------------------------------------------------------------------------------------
 
 
-def derived_metrics(given: Circumstances, case: CaseListing, named: frozenset[str]) -> list[MetricDecl]:
-    """Return the metrics that can be made for a case, and those that a gate or a budget names and its units suggest."""
-    units, dtype = case.units, case.dtype
-    has_energy = given.tells_energy and (case.timed_s or 0.0) >= MIN_WINDOW_S
-    possible = {
-        "mfu": "flop" in units and dtype is not None and given.figures.peak(dtype).value is not None,
-        "bandwidth_util": "bytes" in units and given.figures.bandwidth().value is not None,
-        "energy_per_iter": has_energy,
-        "energy_net_per_iter": has_energy and given.idle_power.value is not None,
-        "perf_per_watt": has_energy and any(name in units for name in WORK),
-        "cost_per_million_tokens": "tokens" in units and given.price.value is not None,
-        "cost_per_sample": "samples" in units and given.price.value is not None,
-        "scaling_efficiency": {"mode", "n", "n0", "base_s"} <= case.scaling.keys(),
+class Derivable(NamedTuple):
+    """A metric that a case may have; `lack` is why this device does not give it, a code and a sentence, else empty."""
+
+    metric: MetricDecl
+    lack: str
+
+
+def derived_metrics(given: Circumstances, case: CaseListing, named: frozenset[str]) -> list[Derivable]:
+    """Return the metrics that can be made for a case, and those that a gate or a budget names.
+
+    What a case does not declare the work for is none of its metrics, named or not, as is a metric that it does not
+    report. What only the device does not tell is: it is not measured, for a reason that somebody may mend.
+    """
+    lacks = _lacks(given, case)
+    has_time = (case.timed_s or 0.0) >= MIN_WINDOW_S
+    wanted = [
+        metric
+        for metric, lack in lacks.items()
+        if metric in named or not (lack or (metric in ENERGY and not has_time))
+    ]
+    return [Derivable(_declared(metric, given, case.units), lacks[metric]) for metric in wanted]
+
+
+def _lacks(given: Circumstances, case: CaseListing) -> dict[str, str]:
+    """Return the metrics of which the case declares the work, and why each cannot be had, if so."""
+    units = case.units
+    peak = given.figures.peak(case.dtype) if case.dtype else Given(None, "FLOP/s", "no dtype declared")
+    energy = "" if given.tells_energy else "no_energy: the device tells neither energy nor power"
+    idle = energy or _lack("no_energy", given.idle_power)
+    price = _lack(NO_PRICE, given.price)
+    of_work = {
+        "mfu": ("flop" in units, _lack(UNKNOWN_PEAK, peak)),
+        "bandwidth_util": ("bytes" in units, _lack(UNKNOWN_PEAK, given.figures.bandwidth())),
+        "energy_per_iter": (True, energy),
+        "energy_net_per_iter": (True, idle),
+        "perf_per_watt": (any(name in units for name in WORK), energy),
+        "cost_per_million_tokens": ("tokens" in units, price),
+        "cost_per_sample": ("samples" in units, price),
+        "scaling_efficiency": ({"mode", "n", "n0", "base_s"} <= case.scaling.keys(), ""),
     }
-    wanted = [metric for metric, is_possible in possible.items() if is_possible or metric in named]
-    return [_declared(metric, given, units) for metric in wanted]
+    return {metric: lack for metric, (is_declared, lack) in of_work.items() if is_declared}
+
+
+def _lack(code: str, figure: Given) -> str:
+    return "" if figure.value is not None else f"{code}: {figure.origin}"
 
 
 def _declared(metric: str, given: Circumstances, units: Mapping[str, float]) -> MetricDecl:
@@ -183,6 +232,11 @@ def step_of(measured: CaseMeasurement, *, net: bool = False) -> Step | None:
         window=Given(window_s, "s", "first to last call under the clock"),
         scaling=measured.scaling,
     )
+
+
+def doubts(derived: Derived) -> list[str]:
+    """Return the flags of a verdict on the value."""
+    return [flag for code, flag in DOUBTS.items() if code in derived.codes]
 
 
 def derive(metric: str, given: Circumstances, step: Step) -> Derived:

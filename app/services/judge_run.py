@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 
@@ -19,12 +19,13 @@ from sqlalchemy.orm import Session
 from app.analysis.attribution import Seen, attribute
 from app.analysis.discoveries import count_discoveries
 from app.analysis.evidence import Pair
-from app.analysis.judge import Examination, Judgement, Kind, MetricPlan, case_settled, examine
+from app.analysis.judge import Examination, Grade, Judgement, Kind, MetricPlan, case_settled, examine
 from app.analysis.validity import Arm, ArmOutcome, Failure, failure_of
 from app.domain.results import Better
 from app.domain.verdicts import Verdict
 from app.services.voids import is_void
-from app.store.repositories import clock, runs
+from app.services.weigh_device import latest_grade
+from app.store.repositories import clock, machines, runs
 from app.store.repositories.runs import ArmValue
 from app.store.tables import Job, Run
 from app.store.tables import Verdict as VerdictRow
@@ -58,9 +59,18 @@ def judge_run(session: Session, job: Job, run: Run, *, ended: str | None = None)
             cases.append(_examine(job, run, rows, values[case_id], ended))
     found = _discoveries(session, job, run, cases)
     attribution = attribute(Seen(cast("Arm", arm), gates) for arm, gates in runs.gates_of(session, run.id))
+    grade = latest_grade(session, machines.devices_of_runs(session, [run.id]).get(run.id, []))
     # No query from here on: it would flush half of a row, and a settled row stays as it is.
     for case in cases:
-        _judge_case(run, case, found, attribution, now)
+        _judge_case(run, case, found, _Machine(grade, attribution), now)
+
+
+@dataclass(frozen=True)
+class _Machine:
+    """How good the run's devices are by their own A/A, None where one has none yet; and what held an arm back."""
+
+    grade: Grade | None
+    attribution: list[str]
 
 
 @dataclass(frozen=True)
@@ -109,7 +119,7 @@ def _discoveries(session: Session, job: Job, run: Run, cases: list[_OpenCase]) -
     )
 
 
-def _judge_case(run: Run, case: _OpenCase, found: int, attribution: list[str], now: datetime) -> None:
+def _judge_case(run: Run, case: _OpenCase, found: int, machine: _Machine, now: datetime) -> None:
     exhausted = case.ended is not None
     judged = [(row, shown.judge(found=found, exhausted=exhausted)) for row, shown in case.metrics]
     if not exhausted and case_settled([judgement for _, judgement in judged]):
@@ -118,7 +128,9 @@ def _judge_case(run: Run, case: _OpenCase, found: int, attribution: list[str], n
             for (row, shown), (_, known) in zip(case.metrics, judged, strict=True)
         ]
     for row, judgement in judged:
-        row.attribution = attribution
+        if machine.grade is not None and judgement.grade is not None:
+            judgement = replace(judgement, grade=machine.grade)
+        row.attribution = machine.attribution
         _store(run, row, judgement, case.ended, now)
 
 

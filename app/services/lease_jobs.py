@@ -13,8 +13,9 @@ from sqlalchemy.orm import Session
 from app.config import ServiceSettings
 from app.domain.errors import ConflictError, StaleLeaseError
 from app.domain.jobs import JobState, Outcome, backoff_s
+from app.services.ask_activity import want_activity
 from app.services.device_purpose import Purpose, purpose_of
-from app.services.follow_machine import note_control
+from app.services.follow_machine import QUARANTINED, note_control
 from app.services.judge_run import judge_run
 from app.services.publish import publish_run
 from app.services.weigh_device import weigh_device
@@ -24,6 +25,17 @@ from app.store.tables import Attempt, Device, Job, Run, Worker
 from workers import protocol
 
 _SWEEP_BATCH = 100
+
+MEASURED = (Outcome.OK, Outcome.BENCH_FAILED)
+"""How an attempt ends that says something of the commits."""
+
+REFUSED = {
+    "outcome": "infra_failed",
+    "reason": "device_quarantined",
+    "message": "the control workload was off what the device usually shows, so nothing was measured on it",
+    "retryable": True,
+}
+"""What is made of the end of a run whose own start put its device into quarantine."""
 
 
 def claim_job(session: Session, settings: ServiceSettings, message: protocol.Claim) -> protocol.Lease | None:
@@ -47,7 +59,7 @@ def _calibration(
     session: Session, settings: ServiceSettings, worker: Worker, message: protocol.Claim
 ) -> protocol.Lease | None:
     """Return a lease on the calibration that a device in quarantine is due for, or None."""
-    suspended = jobs.free_devices(session, worker.id, message.hardware_ids, health="quarantined")
+    suspended = jobs.free_devices(session, worker.id, message.hardware_ids, health=QUARANTINED)
     job = jobs.calibration_of(session, [device.id for device in suspended]) if suspended else None
     if job is None:
         return None
@@ -82,19 +94,20 @@ def finish_lease(session: Session, lease_id: str, message: protocol.Finish) -> N
     if held is None:
         raise stale(lease_id)
     job, attempt = held
+    run = runs.of_attempt(session, attempt.id)
+    assert run is not None
+    if message.outcome in MEASURED and _was_refused(session, job, attempt, run):
+        message = message.model_copy(update=REFUSED)
     outcome = Outcome(message.outcome)
     attempt.device_s = max(attempt.device_s, message.device_s)
     _end_attempt(session, attempt, outcome, message.reason, message.message, message.log_tail)
     job.log_tail = message.log_tail or None
-    run = runs.of_attempt(session, attempt.id)
-    if run is not None:
-        note_control(session, attempt, run, "end", message.control)
-    weigh_device(session, job, attempt, run, message.control)
+    note_control(session, attempt, run, "end", message.control)
     jobs.release_devices(session, lease_id)
     if job.cancel_requested_at is not None:
         end_job(session, job, JobState.CANCELLED, reason=message.reason or "cancelled")
-    elif outcome in (Outcome.OK, Outcome.BENCH_FAILED):
-        _publish(session, job, attempt)
+    elif outcome in MEASURED:
+        _publish(session, job, attempt, run, message.control)
         end_job(session, job, JobState.SUCCEEDED, reason=message.reason, message=message.message)
     elif outcome in (Outcome.INFRA_FAILED, Outcome.CONTAMINATED) and message.retryable:
         _requeue_or_fail(session, job, message.reason, message.message)
@@ -206,15 +219,29 @@ def _end_attempt(
     attempt.outcome, attempt.reason = str(outcome), reason or None
     attempt.message, attempt.log_tail = message or None, log_tail or None
     attempt.ended_at = clock.now(session)
+    want_activity(session, attempt)
 
 
-def _publish(session: Session, job: Job, attempt: Attempt) -> None:
-    """Publish what was measured; no more pairs will come for what the agent left open."""
-    run = runs.of_attempt(session, attempt.id)
-    if run is None:
-        return
+def _was_refused(session: Session, job: Job, attempt: Attempt, run: Run) -> bool:
+    """Tell whether nothing was measured because the run's start put one of its devices into quarantine."""
+    return (
+        purpose_of(job) is not Purpose.CALIBRATE
+        and run.prepared_at is not None
+        and run.n_gating is None
+        and any(d.health == QUARANTINED for d in fleet.devices_of_lease(session, attempt.lease_id))
+    )
+
+
+def _publish(
+    session: Session, job: Job, attempt: Attempt, run: Run, control: protocol.ControlResult | None
+) -> None:
+    """Publish what was measured; no more pairs will come for what the agent left open.
+
+    A self check is no point of a history: it would tell every commit that it is made of twice, and on quiet nights.
+    """
     if attempt.outcome == Outcome.OK:
         judge_run(session, job, run, ended=attempt.reason or "agent_ended")
+        weigh_device(session, job, attempt, run, control)
     if purpose_of(job) is not Purpose.SELF_CHECK:
         publish_run(session, run)
 

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFoundError
+from app.services.follow_machine import QUARANTINED
 from app.store.repositories import access, fleet, machines
 from app.store.tables import Device, Epoch, SelfCheck
 
@@ -66,7 +67,7 @@ def release_device(session: Session, device_id: int, who: str) -> dict[str, Any]
     device = session.get(Device, device_id)
     if device is None:
         raise NotFoundError(f"there is no device {device_id}")
-    if device.health == "quarantined":
+    if device.health == QUARANTINED:
         device.health = "good"
         access.audit(session, who, "device.released", f"device/{device.id}", by="administrator")
     session.flush()

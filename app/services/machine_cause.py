@@ -1,24 +1,30 @@
 """Whether a change in a history is the machine's: it came with a new epoch of its device, or the control shares it.
 
-Such a change is kept and labelled `machine_change`; nobody is alerted, nobody is asked to measure it.
+Such a change is kept and labelled `machine_change`; nobody is alerted, nobody is asked to measure it. A commit of
+before that was measured on the new machine, as bridges are, may show later that it was the code after all.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from app.analysis.machine import shared_shift
+from app.analysis.machine import Placed, came_with, shared_shift
 from app.domain.changes import MACHINE_CHANGE
 from app.services.history_window import Found
 from app.store.repositories import machines
 from app.store.repositories.history import Examined
 from app.store.repositories.machines import MeasuredPoint
+from app.store.tables import Epoch
 
 AROUND = 10
 """Points on either side whose runs are looked at."""
+
+EPOCHS = 100
+"""The last ones of their devices that are looked at: a machine that goes to and fro may have many."""
 
 TIMES = "s"
 
@@ -37,16 +43,42 @@ def machine_cause(session: Session, series: Examined, branch: str, found: Found)
     before, after = machines.points_around(session, series.id, branch, found.result_id, AROUND)
     if not before or not after:
         return None
-    return _by_epoch(session, before[-1], after[0]) or _by_control(session, series, found, before, after)
+    return _by_epoch(session, found, before, after) or _by_control(session, series, found, before, after)
 
 
-def _by_epoch(session: Session, last: MeasuredPoint, first: MeasuredPoint) -> Cause | None:
-    devices = machines.devices_of_runs(session, [first.run_id]).get(first.run_id, [])
-    begun = machines.epochs_between(session, devices, last.measured_at, first.measured_at)
-    if not begun:
-        return None
-    epoch = begun[-1]
-    return Cause(MACHINE_CHANGE, {"epoch": epoch.id, "device": epoch.device_id, "changes": epoch.changes})
+def _by_epoch(
+    session: Session, found: Found, before: list[MeasuredPoint], after: list[MeasuredPoint]
+) -> Cause | None:
+    """Return the newest epoch that the change came with, of those that began while these points were measured."""
+    assert found.before is not None
+    assert found.after is not None
+    ran_on = machines.devices_of_runs(session, [point.run_id for point in (*before, *after)])
+    times = [point.measured_at for point in (*before, *after)]
+    devices = sorted({device for its in ran_on.values() for device in its})
+    epochs = machines.epochs_until(session, devices, max(times), most=EPOCHS)
+    for i, epoch in reversed(list(enumerate(epochs))):
+        if epoch.began_at <= min(times) or not epoch.changes:
+            continue
+        new = {(later.device_id, later.machine_hash) for later in epochs[i:]}
+        placed = [
+            Placed(is_after, not new.isdisjoint(_machines(point, ran_on, epochs)), point.value)
+            for is_after, side in ((False, before), (True, after))
+            for point in side
+        ]
+        if came_with(placed, found.before, found.after):
+            evidence = {"epoch": epoch.id, "device": epoch.device_id, "changes": epoch.changes}
+            return Cause(MACHINE_CHANGE, evidence)
+    return None
+
+
+def _machines(
+    point: MeasuredPoint, ran_on: dict[int, list[int]], epochs: Sequence[Epoch]
+) -> Iterator[tuple[int, str]]:
+    """Yield the devices that a point was measured on, each with the machine that it was at the time."""
+    for device in ran_on.get(point.run_id, []):
+        begun = [e for e in epochs if e.device_id == device and e.began_at <= point.measured_at]
+        if begun:
+            yield device, begun[-1].machine_hash
 
 
 def _by_control(

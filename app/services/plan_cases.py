@@ -6,7 +6,8 @@ verdict here. Pure: messages in, values out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from app.domain.errors import PayloadError, Problem
 from app.domain.verdicts import Verdict
@@ -28,6 +29,8 @@ class PlannedCase:
     flags: tuple[str, ...] = ()
     mismatched: frozenset[str] = frozenset()
     """Metrics that the arms report in different units or directions: they cannot be compared."""
+    lacking: Mapping[str, str] = field(default_factory=dict)
+    """Metrics that cannot be had on the devices of the run, and why: a code and a sentence."""
 
 
 def plan_cases(suite: str, message: Prepared) -> list[PlannedCase]:

@@ -16,7 +16,7 @@ from app.analysis.sequential import MIN_PAIRS, g_from_history
 from app.domain.results import Better
 from app.domain.verdicts import Verdict
 from app.services.derive_values import Circumstances, circumstances, derived_metrics
-from app.services.follow_machine import note_control, note_machine
+from app.services.follow_machine import QUARANTINED, note_control, note_machine
 from app.services.lease_jobs import announce, require_lease
 from app.services.open_cases import open_cases
 from app.services.plan_cases import PlannedCase, plan_cases
@@ -44,15 +44,22 @@ def plan_run(session: Session, lease_id: str, message: Prepared) -> OpenCases:
     run = runs.of_attempt(session, attempt.id)
     assert run is not None
     if run.prepared_at is None:
-        _store_preparation(session, run, message)
-        note_machine(session, attempt, run, message.machine_hash, message.fingerprint)
-        note_control(session, attempt, run, "start", message.control)
         planned = plan_cases(job.suite, message)
-        given = circumstances(job, fleet.devices_of_lease(session, lease_id), message.idle)
-        _store_plan(session, job, run, planned[: job.policy.get("most_cases") or len(planned)], given)
+        _store_preparation(session, run, message)
+        note_machine(session, attempt, run, message)
+        note_control(session, attempt, run, "start", message.control)
+        devices = fleet.devices_of_lease(session, lease_id)
+        if not any(device.health == QUARANTINED for device in devices):
+            given = circumstances(job, devices, message.idle)
+            _store_plan(session, job, run, _some(planned, job.policy.get("most_cases")), given)
         session.flush()
         announce(session, job)
     return open_cases(session, job, run)
+
+
+def _some(planned: list[PlannedCase], most: int | None) -> list[PlannedCase]:
+    """Return the cases, or where only some are wanted, first those that can be measured in pairs."""
+    return planned if most is None else sorted(planned, key=lambda case: case.verdict is not None)[:most]
 
 
 def _store_preparation(session: Session, run: Run, message: Prepared) -> None:
@@ -70,8 +77,15 @@ def _with_derived(job: Job, given: Circumstances, case: PlannedCase) -> PlannedC
     """Return a case with the metrics that are made of its others, after those."""
     named = frozenset([*(job.policy["gate"] or ()), *(budget["metric"] for budget in job.policy["budgets"])])
     reported = {metric.metric for metric in case.metrics}
-    derived = [m for m in derived_metrics(given, case.listing, named) if m.metric not in reported]
-    return replace(case, metrics=(*case.metrics, *derived)) if case.metrics else case
+    found = derived_metrics(given, case.listing, named)
+    derived = [one for one in found if one.metric.metric not in reported]
+    if not case.metrics:
+        return case
+    return replace(
+        case,
+        metrics=(*case.metrics, *(one.metric for one in derived)),
+        lacking={one.metric.metric: one.lack for one in derived if one.lack},
+    )
 
 
 def _store_plan(
@@ -151,8 +165,7 @@ def _verdict_row(
     plan: dict[str, Any],
     gate: Gate | None,
 ) -> VerdictRow:
-    mismatched = metric.metric in case.mismatched
-    verdict = Verdict.NOT_MEASURED if mismatched else case.verdict
+    verdict, reason = _known_before(case, metric.metric)
     return VerdictRow(
         run_id=run.id,
         case_id=row.id,
@@ -165,12 +178,21 @@ def _verdict_row(
         plan=plan,
         series_version=case.listing.file_digest,
         verdict=verdict.value if verdict else None,
-        reason="unit_mismatch" if mismatched else case.reason or None,
+        reason=reason or None,
         log_tail=case.log_tail or None,
         flags=[*case.flags, *(gate.flags if gate else ())],
         attribution=[],
         looks=[],
     )
+
+
+def _known_before(case: PlannedCase, metric: str) -> tuple[Verdict | None, str]:
+    """Return the verdict that a metric has before anything is measured, and its reason; None where pairs will tell."""
+    if metric in case.mismatched:
+        return Verdict.NOT_MEASURED, "unit_mismatch"
+    if case.verdict is None and metric in case.lacking:
+        return Verdict.NOT_MEASURED, case.lacking[metric]
+    return case.verdict, case.reason
 
 
 def _plan_of_metric(

@@ -64,6 +64,7 @@ def _measured(session: Session, principal: Principal | None, run_id: int) -> dic
         "worker": {"name": worker.name, "host": worker.host, "agent_version": worker.agent_version},
         "environment": _environment(runs.environment_of(session, run)),
         "arms": run.arms,
+        "activity": run.activity,
         "invocations": _invocations(runs.invocation_tally(session, run.id)),
         "device_s": max(run.device_s, attempt.device_s),
         "created_at": run.created_at,

@@ -22,10 +22,12 @@ from app.domain.results import (
 )
 from app.domain.verdicts import Conclusion, Verdict
 from app.services.find_unmatched import find_unmatched
+from app.services.follow_machine import drifted
 from app.services.judge_run import pairs_of
 from app.services.list_checks import commit_ref
 from app.services.plan_run import better_of
 from app.services.read_devices import control_probes, device_states
+from app.services.read_efficiency import read_efficiency
 from app.services.voids import is_void
 from app.store.repositories import checks, jobs, runs
 from app.store.repositories.runs import ArmValue
@@ -83,11 +85,12 @@ def _suite(session: Session, job: Job) -> SuiteResult:
     attempt, worker = runs.attempt_of(session, run)
     values = runs.arm_values(session, run.id)
     environment = runs.environment_of(session, run)
+    cases = _cases(session, run, job, values)
     return SuiteResult(
         name=job.suite,
         device_class=job.device_class,
         state=job.state,
-        cases=_cases(session, run, job, values),
+        cases=cases,
         reason=_reason(session, job),
         job=job.id,
         run=run.id,
@@ -106,6 +109,7 @@ def _suite(session: Session, job: Job) -> SuiteResult:
         log_tail=job.log_tail,
         started_at=attempt.started_at,
         finished_at=job.finished_at,
+        efficiency=read_efficiency(session, job, run, attempt.lease_id, cases),
     )
 
 
@@ -121,7 +125,7 @@ def _cases(session: Session, run: Run, job: Job, values: Any) -> tuple[CaseVerdi
     by_case: dict[int, list[ArmValue]] = defaultdict(list)
     for value in values:
         by_case[value.case_id].append(value)
-    usual = runs.usual_flags(session, run.id)
+    usual, drift = runs.usual_flags(session, run.id), ("run_drift",) if drifted(session, run.id) else ()
     pairs = {case_id: pairs_of(its_values) for case_id, its_values in by_case.items()}
     unpublished = job.state in TERMINAL and job.state != JobState.SUCCEEDED
     return tuple(
@@ -132,7 +136,7 @@ def _cases(session: Session, run: Run, job: Job, values: Any) -> tuple[CaseVerdi
             levels_of(
                 pairs.get(case.id, {}).get(row.metric, ()), cast("Kind", row.kind), row.n_pairs or None
             ),
-            doubts=_timing_doubts(row, usual.get(case.id, ())),
+            doubts=(*_timing_doubts(row, usual.get(case.id, ())), *(drift if row.kind == "sampled" else ())),
             unpublished=unpublished,
         )
         for row, case in runs.verdict_rows(session, run.id)
@@ -191,6 +195,7 @@ def _case(
         estimates=estimates,
         looks=looks,
         log_tail=row.log_tail,
+        provenance=row.provenance,
     )
 
 

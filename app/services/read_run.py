@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFoundError
 from app.domain.results import CommitRef, case_label
+from app.reports.activity_tables import ActivityView, activity_views
 from app.reports.device_states import ControlView, DeviceStateView, control_views, state_views
 from app.reports.fingerprints import FactGroup, fact_groups
 from app.services.list_checks import commit_ref
@@ -110,6 +111,7 @@ class RunDetail:
     machine_hash: str
     device_states: tuple[DeviceStateView, ...]
     control: tuple[ControlView, ...]
+    activity: tuple[ActivityView, ...]
     invocations: tuple[InvocationLine, ...]
     cases: tuple[CaseTimings, ...]
     n_cases: int
@@ -128,6 +130,7 @@ def read_run(session: Session, run_id: int, *, project_id: int | None = None, pa
     found = runs.invocations(session, run_id)
     environment = runs.environment_of(session, context.run)
     labels = _case_labels(session, run_id)
+    devices = fleet.devices_of_lease(session, context.attempt.lease_id)
     first = (page - 1) * CASES_PER_PAGE
     wanted = dict(list(labels.items())[first : first + CASES_PER_PAGE])
     return RunDetail(
@@ -135,10 +138,7 @@ def read_run(session: Session, run_id: int, *, project_id: int | None = None, pa
         checks=tuple(check.id for check in checks.of_job(session, context.job.id)),
         job=context.job.id,
         job_state=context.job.state,
-        devices=tuple(
-            (device.model or device.device_class, device.hardware_id)
-            for device in fleet.devices_of_lease(session, context.attempt.lease_id)
-        ),
+        devices=tuple((device.model or device.device_class, device.hardware_id) for device in devices),
         order_seed=context.run.order_seed,
         n_gating=context.run.n_gating,
         log_tail=context.attempt.log_tail,
@@ -147,6 +147,7 @@ def read_run(session: Session, run_id: int, *, project_id: int | None = None, pa
         machine_hash=environment.machine_hash if environment else "",
         device_states=state_views(device_states(session, context.attempt.lease_id, run_id)),
         control=control_views(control_probes(session, run_id)),
+        activity=activity_views(context.run.activity, [device.hardware_id for device in devices]),
         invocations=tuple(_invocations(found)),
         cases=tuple(_cases(session, run_id, wanted, found)),
         n_cases=len(labels),

@@ -5,18 +5,24 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
 
+from app.analysis.efficiency.watched import unpacked
 from app.domain.errors import ConflictError, PayloadError, Problem
-from app.services.derive_values import Circumstances, circumstances, derived_values
-from app.services.follow_machine import note_control
+from app.services.derive_values import Circumstances, circumstances, derived_values, doubts
+from app.services.follow_machine import note_control, note_errors
 from app.services.judge_run import judge_run
 from app.services.lease_jobs import announce, require_lease
 from app.services.open_cases import open_cases
+from app.services.voids import is_wholly_void
+from app.services.watch_cases import signs_of_case
 from app.store.repositories import fleet, runs
-from app.store.tables import BenchmarkCase, Run
+from app.store.tables import BenchmarkCase, Device, Run
+from app.store.tables import Invocation as InvocationRow
 from workers.protocol import CaseMeasurement, Invocation, OpenCases
 
 _COLUMNS = [
@@ -70,9 +76,10 @@ def record_invocation(session: Session, lease_id: str, message: Invocation, body
         raise ConflictError("the arms were not prepared yet: post `prepared` first", code="not_prepared")
     cases = _cases(session, run, message)
     devices = fleet.devices_of_lease(session, lease_id)
-    given = circumstances(job, devices, run.idle)
-    if _store(session, run, message, cases, hashlib.sha256(body).hexdigest(), given):
+    used = _Used(devices, circumstances(job, devices, run.idle))
+    if _store(session, run, message, cases, hashlib.sha256(body).hexdigest(), used):
         note_control(session, attempt, run, "block", message.control)
+        note_errors(session, devices, message.telemetry)
         run.device_s = max(run.device_s, message.device_s)
         attempt.device_s = run.device_s
         session.flush()
@@ -81,6 +88,14 @@ def record_invocation(session: Session, lease_id: str, message: Invocation, body
         if message.block_complete or _ends_pair(message.position):
             announce(session, job)
     return open_cases(session, job, run)
+
+
+@dataclass(frozen=True)
+class _Used:
+    """The devices of a run, and what its derived values rest on."""
+
+    devices: Sequence[Device]
+    given: Circumstances
 
 
 def _ends_pair(position: int) -> bool:
@@ -112,7 +127,7 @@ def _store(
     message: Invocation,
     cases: list[tuple[CaseMeasurement, BenchmarkCase]],
     digest: str,
-    given: Circumstances,
+    used: _Used,
 ) -> bool:
     """Store the document; return False if it is there already."""
     document = message.model_dump()
@@ -126,11 +141,16 @@ def _store(
                 f"another document was stored under the key {values['key']}", code="idempotency_conflict"
             )
         return False
-    if message.ticks:
-        runs.add_telemetry(session, stored.id, _unpacked(message.ticks))
-    timings = [_timing(stored.id, measured, case) for measured, case in cases]
+    ticks = _decoded(message.ticks)
+    if ticks:
+        runs.add_telemetry(session, stored.id, ticks)
+    readings = unpacked(ticks)
+    timings = [
+        _timing(stored.id, measured, case, signs_of_case(measured, used.devices, readings))
+        for measured, case in cases
+    ]
     units = runs.units_of(session, run.id)
-    complete = [(_with_derived(session, run, message, m, case, units, given), case) for m, case in cases]
+    complete = [(_with_derived(session, run, stored, m, case, units, used.given), case) for m, case in cases]
     estimates = [row for measured, case in complete for row in _estimates(stored.id, measured, case, units)]
     runs.add_measurements(session, timings, estimates)
     return True
@@ -139,23 +159,29 @@ def _store(
 def _with_derived(
     session: Session,
     run: Run,
-    message: Invocation,
+    stored: InvocationRow,
     measured: CaseMeasurement,
     case: BenchmarkCase,
     units: dict[tuple[int, str], str],
     given: Circumstances,
 ) -> CaseMeasurement:
-    """Return the measurement with the metrics that are made of it; what they were made of is kept with the verdicts."""
+    """Return the measurement with the metrics that are made of it; what they were made of is kept with the verdicts.
+
+    Of a void invocation it is not kept: its values are not counted, and say nothing of those that are.
+    """
     planned = {metric: unit for (case_id, metric), unit in units.items() if case_id == case.id}
     reported = {value.metric for value in measured.values}
     wanted = {metric: unit for metric, unit in planned.items() if metric not in reported}
     values, made = derived_values(given, measured, wanted)
     for metric, derived in made.items():
-        runs.keep_provenance(session, run.id, case.id, metric, message.arm, derived.document())
+        if not is_wholly_void(stored):
+            runs.keep_provenance(
+                session, run.id, case.id, metric, stored.arm, derived.document(), doubts(derived)
+            )
     return measured.model_copy(update={"values": [*measured.values, *values]})
 
 
-def _unpacked(ticks: str) -> bytes:
+def _decoded(ticks: str) -> bytes:
     try:
         return base64.b64decode(ticks, validate=True)
     except binascii.Error as error:
@@ -163,7 +189,9 @@ def _unpacked(ticks: str) -> bytes:
         raise PayloadError([problem], code="bad_payload") from error
 
 
-def _timing(invocation_id: int, measured: CaseMeasurement, case: BenchmarkCase) -> dict[str, Any]:
+def _timing(
+    invocation_id: int, measured: CaseMeasurement, case: BenchmarkCase, signs: dict[str, float]
+) -> dict[str, Any]:
     return {
         "invocation_id": invocation_id,
         "case_id": case.id,
@@ -181,7 +209,7 @@ def _timing(invocation_id: int, measured: CaseMeasurement, case: BenchmarkCase) 
         "spike": measured.batches.spike,
         "thinned": measured.batches.thinned,
         "flags": measured.flags,
-        "work": _work(measured),
+        "work": _work(measured) | ({"signs": signs} if signs else {}),
     }
 
 

@@ -166,8 +166,14 @@ class _Tracking:
 
     def _label(self, row: ChangePoint, found: Found) -> None:
         """Say of a change that is not settled whether it is the machine's, as far as is known by now."""
-        cause = machine_cause(self._session, self._series, self._branch, found)
+        cause, was = machine_cause(self._session, self._series, self._branch, found), row.label
         row.label, row.evidence = cause if cause is not None else (None, None)
+        if row.state != ChangeState.SUSPECTED or row.request_id is not None:
+            return
+        if row.label is not None:
+            row.reason = None  # nobody is to be asked, so whether it is beyond chance is no matter
+        elif was is not None:
+            row.reason = WITHIN_CHANCE
 
     def _is_pinned(self, row: ChangePoint, match: Found) -> bool:
         """Tell whether the row keeps its commits: those that are measured for it, or others that were and are alike."""

@@ -2,39 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
 from sqlalchemy.orm import Session
 
 from app.analysis.grades import grade_of_device, smallest_effect
 from app.analysis.health import HealthState
+from app.analysis.judge import Grade
 from app.domain.verdicts import Verdict
 from app.services.device_purpose import Purpose, purpose_of
-from app.services.follow_machine import health_of_device
+from app.services.follow_machine import QUARANTINED, health_of_device, result_of_device
 from app.store.repositories import access, fleet, machines, runs
 from app.store.tables import Attempt, Device, Job, Run, SelfCheck
-from app.store.tables import Verdict as VerdictRow
 from workers.protocol import ControlResult
 
 ALARMS = (Verdict.REGRESSED, Verdict.IMPROVED)
 LOCKED = ("locked", "application")
 """Words of a clock policy that keeps the clocks where they are."""
 
+STEADY = 0.01
+"""A clock that moved by no more (highest over lowest, as a share) counts as locked."""
+
+OTHERS = frozenset(("foreign_process", "host_cpu", "host_steal", "host_swap"))
+"""Gates that say that somebody else was there."""
+
+SHARED = 0.25
+"""A device on which somebody else was seen in more of the invocations is not for measuring alone."""
+
 
 def weigh_device(
-    session: Session, job: Job, attempt: Attempt, run: Run | None, control: ControlResult | None
+    session: Session, job: Job, attempt: Attempt, run: Run, control: ControlResult | None
 ) -> None:
-    """Store what a job that was for a device says of it; other jobs say nothing here."""
+    """Store what a job that was for a device, and that came to its end, says of it; other jobs say nothing here."""
     purpose = purpose_of(job)
-    for device in fleet.devices_of_lease(session, attempt.lease_id):
-        if purpose is Purpose.CALIBRATE and control is not None:
-            _release(session, device, control)
-        elif purpose is Purpose.SELF_CHECK and run is not None:
-            _grade(session, device, run)
+    devices = fleet.devices_of_lease(session, attempt.lease_id)
+    if purpose is Purpose.SELF_CHECK and len(devices) == 1:
+        _grade(session, devices[0], run)
+    if purpose is Purpose.CALIBRATE and control is not None:
+        for index, device in enumerate(devices):
+            _release(session, device, result_of_device(control, index, len(devices)))
 
 
 def _release(session: Session, device: Device, control: ControlResult) -> None:
     """End a quarantine if every probe is as it used to be."""
-    found = [health.state for _, health in health_of_device(session, device, control)]
-    if device.health == "quarantined" and found and HealthState.QUARANTINED not in found:
+    found = [health.state for health in health_of_device(session, device, control).values()]
+    if device.health == QUARANTINED and found and HealthState.QUARANTINED not in found:
         device.health = "good"
         access.audit(session, "service", "device.released", f"device/{device.id}", by="calibration")
 
@@ -42,9 +55,12 @@ def _release(session: Session, device: Device, control: ControlResult) -> None:
 def _grade(session: Session, device: Device, run: Run) -> None:
     rows = [row for row, _ in runs.verdict_rows(session, run.id) if row.gating and row.kind == "sampled"]
     sigma = max((row.sigma_pair for row in rows if row.sigma_pair is not None), default=None)
-    machine = device.fingerprint.get("machine", {})
-    locked = machine.get("clock_policy") in LOCKED
-    exclusive = not _was_shared(rows)
+    policy = (device.fingerprint.get("machine") or {}).get("clock_policy")
+    locked = policy in LOCKED or clocks_stood(of_arm for _, of_arm in runs.telemetry_of(session, run.id))
+    exclusive = not was_shared(machines.gates_seen(session, run.id))
+    grade = grade_of_device(sigma, exclusive=exclusive, clocks_locked=locked)
+    if grade is None:
+        return  # no two pairs to tell by
     session.add(
         SelfCheck(
             device_id=device.id,
@@ -55,18 +71,41 @@ def _grade(session: Session, device: Device, run: Run) -> None:
             mde=None if sigma is None else smallest_effect(sigma),
             clocks_locked=locked,
             is_exclusive=exclusive,
-            grade=grade_of_device(sigma, exclusive=exclusive, clocks_locked=locked),
+            grade=grade,
         )
     )
 
 
-def _was_shared(rows: list[VerdictRow]) -> bool:
-    """Tell whether pairs were lost to other programs so often that the device is not for measuring alone."""
-    return any(row.reason == "invalid_environment" or row.n_void > row.n_pairs for row in rows)
+def was_shared(gates: Sequence[Iterable[str]]) -> bool:
+    """Tell whether somebody else was on the device, or kept its host busy, in too many invocations."""
+    return sum(not OTHERS.isdisjoint(raised) for raised in gates) > SHARED * len(gates)
 
 
-def latest_grade(session: Session, device_ids: list[int]) -> str | None:
+def clocks_stood(invocations: Iterable[Sequence[Any]]) -> bool:
+    """Tell whether the clock of a run's devices stayed where it was, by the summaries of its invocations' telemetry.
+
+    Not if it was ever untold: what nobody saw may have moved.
+    """
+    devices: dict[int, list[list[float]]] = {}
+    for summaries in invocations:
+        for index, summary in enumerate(summaries or [{}]):
+            devices.setdefault(index, []).append(_clocks_hz(summary))
+    return bool(devices) and all(_stood(of_device) for of_device in devices.values())
+
+
+def _clocks_hz(summary: Any) -> list[float]:
+    """Return the lowest, middle and highest clock of a summary; nothing where it tells none."""
+    gauges = summary.get("gauges") if isinstance(summary, dict) else None
+    told = gauges.get("sm_clock_hz") if isinstance(gauges, dict) else None
+    return [hz for hz in told if isinstance(hz, int | float) and hz > 0] if isinstance(told, list) else []
+
+
+def _stood(clocks_hz: Sequence[list[float]]) -> bool:
+    return all(clocks_hz) and max(map(max, clocks_hz)) / min(map(min, clocks_hz)) - 1 <= STEADY
+
+
+def latest_grade(session: Session, device_ids: Sequence[int]) -> Grade | None:
     """Return the worst grade that these devices' newest self checks gave; None while one has none."""
     checks = [machines.last_self_check(session, device_id) for device_id in device_ids]
-    grades = [check.grade for check in checks if check is not None]
+    grades = [cast("Grade", check.grade) for check in checks if check is not None]
     return max(grades) if grades and len(grades) == len(checks) else None

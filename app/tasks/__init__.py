@@ -18,6 +18,7 @@ from app.services.announce_results import (
     take_project,
     unexamined_series,
 )
+from app.services.ask_activity import ask, find_unasked, keep_activity, question_of
 from app.services.conclude_check import conclude_check
 from app.services.device_jobs import tend_devices
 from app.services.lease_jobs import sweep_leases
@@ -63,6 +64,22 @@ def _register_events(app: Celery, service: Service) -> None:
     def examine(project_id: int) -> None:
         examine_project(service, project_id)
         service.relay_soon()
+
+    @_task(app, queue.ACTIVITY)
+    def activity(run_id: int) -> None:
+        ask_for_activity(service, run_id)
+
+
+def ask_for_activity(service: Service, run_id: int) -> None:
+    """Ask Prometheus what a run's GPUs did, if that is due. It is waited for without a session."""
+    if service.prometheus is None:
+        return
+    with service.database.session() as session:
+        question = question_of(session, run_id)
+    if question is not None:
+        told = ask(service.prometheus, question)
+        with service.database.session() as session:
+            keep_activity(session, run_id, told)
 
 
 def examine_project(service: Service, project_id: int) -> None:
@@ -118,6 +135,8 @@ def _register_clockwork(app: Celery, service: Service) -> None:
             find_lost_hints(session, settings)
         with service.database.session() as session:
             find_unexamined(session, settings)
+        with service.database.session() as session:
+            find_unasked(session, settings)
         sweep_suspicions(service)
         with service.database.session() as session:
             tend_devices(session, settings)
@@ -145,6 +164,6 @@ def sweep_suspicions(service: Service) -> None:
 
 
 def _task(app: Celery, name: str) -> Callable[[Callable[..., None]], object]:
-    """Register a task; Celery's own decorator is untyped."""
-    register: Callable[[Callable[..., None]], object] = app.task(name=name)
+    """Register a task with this app alone; Celery's own decorator is untyped."""
+    register: Callable[[Callable[..., None]], object] = app.task(name=name, shared=False)
     return register

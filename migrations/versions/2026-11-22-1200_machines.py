@@ -82,6 +82,9 @@ def upgrade() -> None:
     op.create_index("ix_self_check_device_id", "self_check", ["device_id", "id"])
     op.add_column("job", sa.Column("device_id", sa.BigInteger(), nullable=True))
     op.create_foreign_key("fk_job_device_id", "job", "device", ["device_id"], ["id"])
+    op.create_index(
+        "ix_job_device_id", "job", ["device_id"], postgresql_where=sa.text("device_id is not null")
+    )
     op.add_column("run", sa.Column("idle", JSON, server_default="[]", nullable=False))
     op.add_column("run", sa.Column("activity", JSON, nullable=True))
     op.add_column("timing", sa.Column("work", JSON, server_default="{}", nullable=False))
@@ -97,6 +100,7 @@ def downgrade() -> None:
     op.drop_column("timing", "work")
     op.drop_column("run", "activity")
     op.drop_column("run", "idle")
+    op.drop_index("ix_job_device_id", "job")
     op.drop_constraint("fk_job_device_id", "job", type_="foreignkey")
     op.drop_column("job", "device_id")
     for table in ("self_check", "control", "epoch", "telemetry"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -16,11 +18,20 @@ CPU = "cpu-test-2t"
 Latency = Callable[[str, int], float | None]
 """(arm, pair) -> latency [s]; None is a failed invocation."""
 
+Told = Callable[[str, int], dict[str, Any]]
+"""(arm, pair) -> what an invocation's document says besides its timings."""
+
 
 def latency_listing(benchmark: str, **params: Any) -> protocol.CaseListing:
     """A case of a benchmark file with its one default metric."""
     metric = protocol.MetricDecl(metric="latency_p50", unit="s", better="lower")
     return protocol.CaseListing(benchmark=benchmark, params=params, file_digest="f1", metrics=[metric])
+
+
+def control(times: Mapping[str, Any]) -> protocol.ControlResult | None:
+    """What the control workload showed: name of a probe -> time of an iteration [s]; None without any."""
+    probes = {name: {"seconds": seconds, "cv": 0.01, "n": 9} for name, seconds in times.items()}
+    return protocol.ControlResult(version="kit-1", backend="test", probes=probes) if times else None
 
 
 @dataclass
@@ -37,6 +48,12 @@ class FakeAgent:
     worker_id: int = 0
     lease: protocol.Lease | None = None
     pairs: int = field(default=0)
+    machine: dict[str, Any] = field(default_factory=dict)
+    """The `machine` part of its fingerprint."""
+    start: dict[str, Any] = field(default_factory=dict)
+    """What the control shows at the start of each run: probe -> time [s]."""
+    end: dict[str, Any] = field(default_factory=dict)
+    """The same at its end."""
 
     def post(self, path: str, message: protocol.Message | dict[str, Any], **headers: str) -> Response:
         """Post a protocol message."""
@@ -74,19 +91,35 @@ class FakeAgent:
 
     def prepare(
         self,
-        base: Sequence[protocol.CaseListing],
+        base: Sequence[protocol.CaseListing] | None,
         head: Sequence[protocol.CaseListing],
         **arms: dict[str, Any],
     ) -> protocol.OpenCases:
-        """Post how the arms were prepared; `base={...}` and `head={...}` override fields of their reports."""
+        """Post how the arms were prepared; `base_arm={...}` and `head_arm={...}` override fields of their reports.
+
+        Without cases of base there is no base.
+        """
         reports = [
             protocol.ArmReport.model_validate(
                 {"arm": arm, "status": "ok", "cases": cases} | arms.get(f"{arm}_arm", {})
             )
             for arm, cases in (("base", base), ("head", head))
+            if cases is not None
         ]
-        message = protocol.Prepared(arms=reports, machine_hash="m1", order_seed=1, device_s=0.5)
+        message = protocol.Prepared(
+            arms=reports,
+            order_seed=1,
+            device_s=0.5,
+            control=control(self.start),
+            **self.fingerprint(),
+        )
         return _open(self.post(self._lease("prepared"), message))
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what is said of the machine before pair 1."""
+        if not self.machine:
+            return {"machine_hash": "m1"}
+        return {"machine_hash": hash_of(self.machine), "fingerprint": {"machine": self.machine}}
 
     def invocation(
         self,
@@ -123,6 +156,8 @@ class FakeAgent:
         latency: Latency,
         flags: tuple[str, ...] = (),
         net: Latency = lambda arm, pair: None,
+        told: Told = lambda arm, pair: {},
+        arms: Sequence[protocol.Arm] = ("base", "head"),
     ) -> protocol.OpenCases:
         """Post one block of two pairs, timed with these flags, and return what the service left open.
 
@@ -130,9 +165,10 @@ class FakeAgent:
         """
         answer: protocol.OpenCases | None = None
         for _ in range(2):
-            for position, arm in enumerate(("base", "head")):
+            for position, arm in enumerate(arms):
                 measured = measurement(case, latency(arm, self.pairs), flags, net(arm, self.pairs))
-                message = self.invocation(arm, self.pairs, position, [measured])  # type: ignore[arg-type]
+                more = told(arm, self.pairs)
+                message = self.invocation(arm, self.pairs, position, [measured], **more)
                 answer = _open(self.post(self._lease("invocations"), message))
             self.pairs += 1
         assert answer is not None
@@ -140,12 +176,18 @@ class FakeAgent:
 
     def finish(self, outcome: protocol.Outcome = "ok", **fields: Any) -> Response:
         """End the lease."""
-        message = protocol.Finish.model_validate({"outcome": outcome} | fields)
+        known = {"outcome": outcome, "control": control(self.end)}
+        message = protocol.Finish.model_validate(known | fields)
         return self.post(self._lease("finish"), message)
 
     def _lease(self, path: str) -> str:
         assert self.lease is not None
         return f"leases/{self.lease.lease_id}/{path}"
+
+
+def hash_of(machine: dict[str, Any]) -> str:
+    """Return a machine's hash as agents make it."""
+    return hashlib.sha256(json.dumps(machine, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def measurement(

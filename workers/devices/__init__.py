@@ -13,6 +13,7 @@ from workers.devices.neuron import NeuronDevice
 from workers.devices.nvidia import NvidiaDevice
 from workers.devices.simulated import SimulatedDevice
 from workers.devices.tpu import TpuDevice
+from workers.errors import UsageError
 
 KINDS: dict[str, type[Device]] = {
     "amd": AmdDevice,
@@ -29,6 +30,19 @@ def detect(kinds: tuple[str, ...], host: Host) -> list[Device]:
     """Return the devices of these kinds that this host has, in the order of `kinds`.
 
     Raises:
-        UsageError: a kind needs something that was not given, or what was given is wrong.
+        UsageError: a kind has no device here, needs something that was not given, or what was given is wrong.
     """
-    return [device for kind in kinds for device in KINDS[kind].detect(host)]
+    return [device for kind in kinds for device in _found(kind, host)]
+
+
+def _found(kind: str, host: Host) -> list[Device]:
+    found: list[Device] = list(KINDS[kind].detect(host))
+    if found:
+        return found
+    lack = KINDS[kind].absent()
+    why = (
+        f"{lack.why}; {lack.how}"
+        if lack
+        else "nothing here points to one; `ratchet devices` lists what there is"
+    )
+    raise UsageError(f"--kind {kind}: this host has no device of this kind: {why}")

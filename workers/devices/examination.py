@@ -2,43 +2,90 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from workers.devices.ailments import Ailment, Patient, device_ailments, host_ailments
+from workers.devices.ailments import Patient, device_advice, device_ailments
 from workers.devices.base import Host
-from workers.devices.survey import survey_machine
+from workers.devices.host_ailments import INTEL_TURBO, Busy, HostFacts, host_ailments
+from workers.devices.survey import VERSION, survey_machine
 from workers.host.fingerprint import host_fingerprint, read_text
-from workers.host.load import HostLoad
+from workers.host.load import TICKS_PER_S, HostLoad
+from workers.host.processes import PROC, family, status
 
 LOOK_S = 1.0
-"""How long the load of the host is looked at."""
+"""How long the load of the host is looked at, at least."""
+
+BUSY = 0.1
+"""Programs that keep less than this of a processor busy are not named."""
+
+NVPMODEL = Path("/etc/nvpmodel.conf")
+POWER_MODEL = re.compile(r"^\s*<\s*POWER_MODEL\s+ID=(\d+)\s+NAME=([^\s>]+)", re.MULTILINE)
 
 
 def examine(host: Host) -> dict[str, Any]:
-    """Return `{devices, ailments, absent}` of this machine: the survey's devices, and each ailment as a mapping."""
-    load = HostLoad()
+    """Return `{version, devices, ailments, advice, absent}` of this machine: the survey's devices and what is wrong.
+
+    Raises:
+        UsageError: the script of the simulated devices is wrong.
+    """
+    load, began_s, used = HostLoad(), time.monotonic(), _ticks()
     load.look()
     survey = survey_machine(host)
-    time.sleep(LOOK_S)
+    time.sleep(max(LOOK_S - (time.monotonic() - began_s), 0.0))
+    readings, busiest = load.look(), _busiest(used, time.monotonic() - began_s)
+    patients = [_patient(device) for device in survey["devices"]]
+    facts = HostFacts(
+        soft=host_fingerprint()["soft"],
+        load=readings,
+        swap_used_b=swap_used_b(),
+        threads=len(os.sched_getaffinity(0)),
+        has_intel_turbo=os.path.exists(INTEL_TURBO),
+        busiest=busiest,
+    )
     found = [
-        ailment
-        for device in survey["devices"]
-        for ailment in device_ailments(
-            Patient(device["kind"], device["device_class"], device["facts"], device["readings"])
-        )
+        *(ailment for patient in patients for ailment in device_ailments(patient)),
+        *host_ailments(facts),
     ]
-    found += host_ailments(host_fingerprint()["soft"], load.look(), swap_used_b())
     return {
+        "version": VERSION,
         "devices": survey["devices"],
-        "ailments": [_document(ailment) for ailment in found],
+        "ailments": [ailment._asdict() for ailment in found],
+        "advice": [advice._asdict() for patient in patients for advice in device_advice(patient)],
         "absent": survey["absent"],
     }
 
 
-def _document(ailment: Ailment) -> dict[str, str]:
-    return ailment._asdict()
+def _patient(device: dict[str, Any]) -> Patient:
+    pids = (device["readings"]["foreign_pids"] or ()) if device["kind"] != "simulated" else ()
+    names = {pid: name for pid in pids if (name := read_text(PROC / str(pid) / "comm"))}
+    return Patient(
+        device["kind"], device["hardware_id"], device["facts"], device["readings"], names, power_modes()
+    )
+
+
+def power_modes(file: Path = NVPMODEL) -> dict[str, int]:
+    """Return the power modes that a Jetson's configuration has, by name, with their numbers; none elsewhere."""
+    return {name: int(number) for number, name in POWER_MODEL.findall(read_text(file) or "")}
+
+
+def _ticks() -> dict[int, int]:
+    """Return the processor time of every program, in the kernel's ticks."""
+    pids = [int(name) for name in os.listdir(PROC) if name.isdigit()]
+    return {pid: known.ticks for pid in pids if (known := status(pid)) is not None}
+
+
+def _busiest(before: dict[int, int], span_s: float) -> Sequence[Busy]:
+    """Return the programs that kept processors busy since `before`, without our own, the busiest first."""
+    ours = family()
+    spent = {pid: ticks - before.get(pid, 0) for pid, ticks in _ticks().items() if pid not in ours}
+    shares = {pid: ticks / TICKS_PER_S / span_s for pid, ticks in spent.items()}
+    busy = sorted((pid for pid in shares if shares[pid] > BUSY), key=lambda pid: -shares[pid])
+    return [Busy(pid, read_text(PROC / str(pid) / "comm") or "?", shares[pid]) for pid in busy]
 
 
 def swap_used_b() -> int | None:

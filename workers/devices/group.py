@@ -62,6 +62,11 @@ class DeviceGroup:
         parts["machine"]["device_count"] = sum(counts)
         return {**parts, "unavailable": sorted({name for found in prints for name in found["unavailable"]})}
 
+    def machines(self) -> list[dict[str, Any]]:
+        """Return of several devices the `machine` part of each one's fingerprint; one device is the group."""
+        several = self.devices if len(self.devices) > 1 else ()
+        return [device.fingerprint()["machine"] for device in several]
+
     def sync(self) -> None:
         """Return only when all queued work of all devices is done."""
         for device in self.devices:

@@ -20,6 +20,7 @@ from typing import NamedTuple, Self
 from workers.devices import pci
 from workers.devices.base import Device, DeviceTimer, Host, Lack
 from workers.devices.cpu import host_id
+from workers.devices.neuron_sysfs import Sysfs
 from workers.devices.shared import HIDDEN, Holders, Shared, await_answer, sees_others
 from workers.devices.tools import Stream, ToolError, ask
 from workers.host.fingerprint import read_int, read_text
@@ -59,7 +60,6 @@ LIST_TIMEOUT_S = 8.0
 TOLD_S = 3.0
 """How long `settled_record` waits for the first report [s]."""
 
-UNCORRECTED = ("mem_ecc_uncorrected", "sram_ecc_uncorrected", "mem_ecc_repairable_uncorrected")
 DRIVER_HOW = "install the driver (package aws-neuronx-dkms) and load it (modprobe neuron)"
 TOOLS_HOW = "install the tools (package aws-neuronx-tools)"
 
@@ -94,11 +94,11 @@ class NeuronDevice(Device):
         self._watch = watch
         bus = place.listed["pci_bus_id"]
         self._bus = PCI / bus if bus else None
-        architecture = place.folder / "info/architecture"
-        self._serial = read_text(place.folder / "info/serial_number")
+        self._sysfs = Sysfs(place.folder)
+        self._serial = self._sysfs.serial
         self._instance = place.listed["instance_type"] or read_text(PRODUCT)
-        self._model = read_text(architecture / "device_name")
-        family = device_class(read_text(architecture / "instance_type"), self._instance, self._model)
+        self._model = self._sysfs.device_name
+        family = device_class(self._sysfs.instance_type, self._instance, self._model)
         super().__init__(
             host,
             hardware_id=f"neuron:{self._serial or f'{host_id(host.state_dir)}:{place.number}'}",
@@ -134,14 +134,14 @@ class NeuronDevice(Device):
 
     def facts(self) -> Facts:
         """Return what the driver and `neuron-ls` tell of the device."""
-        listed, folder, link = self._place.listed, self._place.folder, pci.link(self._bus)
+        listed, link = self._place.listed, pci.link(self._bus)
         node = listed["numa_node"]
         return facts(
             index=self._place.number,
             serial=self._serial,
             pci_bus_id=listed["pci_bus_id"],
             model=self._model,
-            architecture=read_text(folder / "neuron_core0/info/architecture/arch_type"),
+            architecture=self._sysfs.core_architecture,
             cores=len(self.cores),
             memory_b=listed["memory_b"],
             driver=read_text(DRIVER),
@@ -154,7 +154,7 @@ class NeuronDevice(Device):
     def telemetry(self) -> Tick:
         """Return the driver's counters now, and the newest report's readings if it is no older than three periods."""
         told, link = self._watch.reading(self._place.number), pci.link(self._bus)
-        errors, memory = _uncorrected(self._place.folder), _memory(self._place.folder)
+        errors, memory = self._sysfs.uncorrected(), self._sysfs.memory_b()
         return tick(
             t_ns=time.monotonic_ns(),
             util=told["util"],
@@ -316,21 +316,6 @@ def _listed() -> dict[int, tuple[Facts, tuple[int, ...]]]:
 
 def _is_neuron(bus: Path) -> bool:
     return read_text(bus / "vendor") == VENDOR and read_text(bus / "device") in PCI_DEVICES
-
-
-def _uncorrected(folder: Path) -> int | None:
-    """Return a device's memory errors that were not corrected; None where the driver does not count them."""
-    counts = [read_int(folder / "stats/hardware" / name) for name in UNCORRECTED]
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
-
-
-def _memory(folder: Path) -> int | None:
-    """Return the device memory that is in use on all cores [B]; None where one of them does not tell."""
-    cores = sorted(folder.glob("neuron_core[0-9]*"))
-    used = [read_int(core / "stats/memory_usage/device_mem/total") for core in cores]
-    known = [value for value in used if value is not None]
-    return sum(known) if known and len(known) == len(used) else None
 
 
 def ranges(numbers: Iterable[int]) -> str:

@@ -116,9 +116,18 @@ class NvidiaDevice(Device):
         return known or facts(uuid=self.hardware_id, model=self.model, pci_bus_id=self._gpu.pci_bus_id)
 
     def fingerprint(self) -> Fingerprint:
-        """Return the fingerprint; the power limit is waited for longer than a tick, as it belongs to the hash."""
+        """Return the fingerprint; the power limit is waited for longer than a tick, as it belongs to the hash.
+
+        A MIG instance's tells its GPU and its number there, under which DCGM knows it.
+        """
         parts = super().fingerprint()
         parts["machine"]["power_limit_w"] = self._patiently(self._gpu.power_limit_w)
+        if self._gpu.instance is not None:
+            its_place = {
+                "gpu_uuid": self._parent or None,
+                "gpu_instance": self._patiently(self._gpu.instance_id),
+            }
+            parts["identity"] |= its_place
         return with_unavailable(parts)
 
     def telemetry(self) -> Tick:

@@ -128,6 +128,11 @@ class Gpu:
         """The MIG instance's profile, as `1g.10gb`; None where it is not told, or this is a whole GPU."""
         return self.model.partition(MIG)[2] or None
 
+    def instance_id(self) -> int | None:
+        """Return the number of the GPU instance that this MIG instance is in; None where it is not told."""
+        number: int | None = self.get_own("gpu_instance", ("nvmlDeviceGetGpuInstanceId",))
+        return number
+
     def _pci_bus_id(self) -> str | None:
         info = self.get("pci_bus_id", ("nvmlDeviceGetPciInfo_v3",), ("nvmlDeviceGetPciInfo",))
         return None if info is None else str(info.busId).lower()

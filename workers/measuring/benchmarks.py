@@ -174,8 +174,9 @@ def _taken(processes: list[_Process], cases: list[CaseMeasurement]) -> Taken:
     first = processes[0]
     bad = next((process for process in processes if not process.ended.ok), processes[-1])
     peaks = [peak for process in processes if isinstance(peak := process.field("end", "mem_peak_rss_b"), int)]
+    begun = first.ended
     return Taken(
-        ended=bad.ended,
+        ended=replace(bad.ended, started_at=begun.started_at, t_start_ns=begun.t_start_ns),
         cases=cases,
         duration_ns=sum(process.ended.duration_ns for process in processes),
         startup_s=first.field("end", "startup_s"),

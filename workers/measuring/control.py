@@ -27,9 +27,6 @@ from workers.protocol import ControlResult
 LONGEST_S: Final[Mapping[Mode, float]] = {"full": 60.0, "short": 20.0}
 """How long the kit's process may take, its start included."""
 
-DRIFT = 0.02
-"""A run in which a probe moved by more than this, either way, is flagged `run_drift`."""
-
 ROOT = Path(control.__file__).parents[2]
 START = (
     "import sys; sys.path.insert(0, sys.argv[1]); import workers.control; del sys.path[0]; "
@@ -154,22 +151,6 @@ def deviation(short: ControlResult, earlier: Sequence[ControlResult]) -> float |
     }
     found = [_seconds(short, name) / median(times) - 1 for name, times in past.items() if times]
     return max(found, key=abs, default=None)
-
-
-def run_drift(start: ControlResult, end: ControlResult) -> dict[str, float]:
-    """Return by how much each probe of a run moved from its start to its end, as a share; positive is slower.
-
-    Empty where the two are not alike or have no probe in common.
-    """
-    if _key(start) != _key(end):
-        return {}
-    common = [name for name in start.probes if name in end.probes]
-    return {name: _seconds(end, name) / _seconds(start, name) - 1 for name in common}
-
-
-def has_drifted(drift: Mapping[str, float]) -> bool:
-    """Tell whether some probe moved by so much that the run is flagged `run_drift`."""
-    return any(abs(change) > DRIFT for change in drift.values())
 
 
 def _key(result: ControlResult) -> tuple[str, str]:

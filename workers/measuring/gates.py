@@ -24,6 +24,9 @@ FOREIGN_CPU_SHARE = 0.02
 MIN_SPAN_NS = 20_000_000
 """Over less time the kernel's ticks of 10 ms say nothing about load."""
 
+MIN_FOREIGN_S = 0.1
+"""Less processor time than that is a burst, such as a service at its ordinary work; it is no load."""
+
 LOW_CLOCK = 0.95
 THROTTLED_SHARE = 0.1
 """A reason that holds less of the time explains nothing."""
@@ -109,12 +112,13 @@ class Gates:
         return found
 
     def _of_host(self, ticks: Sequence[Tick]) -> list[Raised]:
-        if len(ticks) < 2 or ticks[-1].get("t_ns", 0) - ticks[0].get("t_ns", 0) < MIN_SPAN_NS:
+        span_ns = ticks[-1].get("t_ns", 0) - ticks[0].get("t_ns", 0)
+        if len(ticks) < 2 or span_ns < MIN_SPAN_NS:
             return []
         # The first reading is about the time before the invocation.
         foreign, steal = values(ticks[1:], "host_cpu_foreign"), values(ticks[1:], "host_steal")
         found = []
-        if foreign and fmean(foreign) > self._foreign_cpu:
+        if foreign and fmean(foreign) > max(self._foreign_cpu, MIN_FOREIGN_S * 1e9 / span_ns):
             sentence = (
                 f"other programs kept {fmean(foreign):.2g} processors busy; {self._foreign_cpu:.2g} may be"
             )

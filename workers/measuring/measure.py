@@ -141,6 +141,7 @@ class _Run:
                 arms=[self._arms[arm].report(cases) for arm, cases in reports.items()],
                 fingerprint=fingerprint,
                 machine_hash=machine_hash(fingerprint),
+                machines=self._devices.machines(),
                 order_seed=self._order_seed,
                 device_s=self._tenure.device_s,
                 control=control,

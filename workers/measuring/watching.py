@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from workers.devices.group import DeviceGroup
 from workers.measuring.energy import energy_j, mean_power_w
@@ -22,6 +22,13 @@ from workers.readings.record import Tick
 
 MAX_CONTROL_DEVIATION = 0.015
 """A control probe further off its run's median says that it was the machine."""
+
+BUSY_PROCESSOR = "host_cpu"
+
+
+def is_off(control_deviation: float | None) -> TypeGuard[float]:
+    """Tell whether the control beside a pair says that it was the machine; not where it could not tell."""
+    return control_deviation is not None and abs(control_deviation) > MAX_CONTROL_DEVIATION
 
 
 @dataclass(frozen=True)
@@ -55,15 +62,18 @@ class Watched:
     def void_reason(self, control_deviation: float | None) -> str | None:
         """Return why the pair is void; None where it counts.
 
+        A busy processor is told last: it spoils only some values, and anything else all of them.
+
         Args:
             control_deviation: how far the control beside the pair was off its usual time, as a share; None where
                 it was not asked, or could not tell.
         """
-        hard = next((found.reason for found in self.raised if found.is_hard), None)
-        if hard is not None or control_deviation is None or abs(control_deviation) <= MAX_CONTROL_DEVIATION:
-            return hard
-        soft = next((found.reason for found in self.raised), None)
-        return soft and f"{soft}; the control workload beside it was {control_deviation:+.1%} off"
+        hard = [found for found in self.raised if found.is_hard]
+        soft = next((found.reason for found in self.raised if not found.is_hard), None)
+        worst = next((found.reason for found in hard if found.gate != BUSY_PROCESSOR), None)
+        if worst is None and soft is not None and is_off(control_deviation):
+            worst = f"{soft}; the control workload beside it was {control_deviation:+.1%} off"
+        return worst or next((found.reason for found in hard), None)
 
     def with_energy(self, cases: Sequence[CaseMeasurement]) -> list[CaseMeasurement]:
         """Return the cases with the energy that their timed part took, where the devices tell."""

@@ -5,6 +5,9 @@ A new form of output is one `Reader` in the module of its tool, and the module's
 
 from __future__ import annotations
 
+import re
+from textwrap import dedent
+
 from workers.readings import (
     amd_smi_forms,
     dcgm_exporter,
@@ -22,7 +25,8 @@ from workers.readings import (
     tpu_info,
     xpu_smi,
 )
-from workers.readings.reader import Reader, Recording
+from workers.readings.reader import PROMPT, Reader, Recording
+from workers.readings.wrappings import ESCAPES
 
 READERS: tuple[Reader, ...] = (
     *nvidia_smi_capture.READERS,
@@ -43,12 +47,24 @@ READERS: tuple[Reader, ...] = (
 )
 """Every form of output that is known."""
 
+LONGEST_PROMPT = 300
+
 
 def read(text: str) -> Recording | None:
     """Return what a recorded output tells, recognised by its content; None where no reader knows it.
 
+    A quotation, all of its lines indented, is read as what is quoted. Colours, and a shell's prompt at the end, are no
+    part of an output.
+
     Raises:
         UnreadableError: it is a known tool's output, but broken.
     """
+    if "\x1b" in text:
+        text = ESCAPES.sub("", text)
+    if text.lstrip("\n")[:1] in (" ", "\t"):
+        text = dedent(text)
+    last = text[text.rfind("\n") + 1 :]
+    if len(last) < LONGEST_PROMPT and re.fullmatch(PROMPT, last):
+        text = text.removesuffix(last)
     reader = next((reader for reader in READERS if reader.recognises(text)), None)
     return None if reader is None else Recording(reader.tool, reader.form, reader.read(text))

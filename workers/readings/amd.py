@@ -91,9 +91,9 @@ POLICIES = {"auto": "automatic"}
 
 
 def told(value: object) -> str | None:
-    """Return a word that a source tells, or None for N/A in all its forms."""
+    """Return a word that a source tells, or None for N/A in all its forms, and for what was taken out: `<redacted>`."""
     text = "" if value is None or isinstance(value, dict | list) else str(value).strip()
-    return None if text.lower() in UNTOLD else text
+    return None if text.lower() in UNTOLD or re.fullmatch(r"<[^<>]*>", text) else text
 
 
 def hexadecimal(value: object) -> int | None:

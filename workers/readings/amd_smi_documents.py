@@ -23,7 +23,9 @@ class Told(NamedTuple):
 
 
 SECTION = re.compile(r"^(?P<blanks> *)(?P<key>[A-Za-z0-9][A-Za-z0-9_%/#. -]*?)\s*:(?:\s+(?P<value>.*))?$")
-GPU = re.compile(r"^GPU: *(\d+)\s*$")
+GPU = re.compile(r"^GPU(?:: *(?P<index>\d+)| +(?P<before>\d+):)\s*$")
+"""The title of a device's block, `GPU: 0`; hosts of virtual machines and Windows have `GPU 0:`."""
+
 OTHERS = re.compile(r"^(CPU|CORE|BRCM_NIC|BRCM_SWITCH|AI_NIC|NIC): *\d+\s*$")
 
 
@@ -45,7 +47,7 @@ def text_documents(text: str) -> list[Told]:
     for line in _joined(complete_lines(text)):
         if match := GPU.match(line):
             values, stack = {}, []
-            found.append(Told(int(match[1]), values))
+            found.append(Told(int(match["index"] or match["before"]), values))
         elif OTHERS.match(line):
             values = None
         elif values is not None and (match := SECTION.match(line)) and match["blanks"]:
@@ -99,6 +101,14 @@ def _joined(lines: list[str]) -> Iterator[str]:
             yield line
 
 
+def csv_row(line: str) -> list[str]:
+    """Return the cells of a line; none of one that is no CSV."""
+    try:
+        return next(csv.reader([line]), [])
+    except csv.Error:
+        return []
+
+
 HEADER = re.compile(r"^(?:timestamp,)?(?:gpu|gpu_id)(?:,|$)")
 
 
@@ -109,9 +119,9 @@ def csv_rows(text: str) -> list[dict[str, str]]:
     lines = text.replace("\r\n", "\n").split("\n")
     for number, line in enumerate(lines):
         if HEADER.match(line):
-            names = next(csv.reader([line])) if number < len(lines) - 1 else []
+            names = csv_row(line) if number < len(lines) - 1 else []
         elif names and re.match(r"^\d", line):
-            cells = next(csv.reader([line]))
+            cells = csv_row(line)
             if number == len(lines) - 1:
                 cells = cells[:-1]
             if len(cells) <= len(names):

@@ -96,7 +96,7 @@ def known_facts(values: Mapping[str, Any]) -> dict[str, Any]:
         "pci_bus_id": pci_address(first(values, "bus.bdf", "bdf", "gpu_bdf")),
         "model": _model(values),
         "architecture": first(values, "asic.target_graphics_version"),
-        "cores": whole(values, "asic.num_compute_units"),
+        "cores": whole(values, "asic.num_compute_units", "asic.num_of_compute_units"),
         "memory_b": size_b(values, "mem_usage.total_vram", "vram.size", "vram.vram_size_mb", "vram.vram_size")
         or size_b(values, "mem_usage.vram", "fb_usage.vram_total", "fb_usage.fb_total", "vram_total"),
         "driver": first(values, "driver.version", "driver.driver_version"),
@@ -135,6 +135,7 @@ def known_readings(values: Mapping[str, Any]) -> dict[str, Any]:
             "temperature.mem",
             "temperature.vram",
             "temperature.mem_temperature",
+            "temperature.vram_temperature",
             "memory_temperature",
             unit="C",
         ),

@@ -93,7 +93,7 @@ def from_json(text: str) -> list[DeviceRecord]:
 def _is_json(text: str) -> bool:
     if not re.search(r'"(?:gpu|gpu_id|gpu_data|gpus|gpu_info_list|amdsmi_library_version|cpu_data)"', text):
         return False
-    if re.search(r'^\s*\{\s*"gpu_data":\s*\[\s*\{\s*"gpu":', text, re.MULTILINE):
+    if re.search(r'^[ \t]*\{\s*"gpu_data":\s*\[\s*\{\s*"gpu":', text, re.MULTILINE):
         return True
     try:
         documents, _ = json_documents(text)
@@ -103,9 +103,8 @@ def _is_json(text: str) -> bool:
 
 
 def _is_document(document: Any) -> bool:
-    if isinstance(document, list):
-        return any(_is_device(item) or _is_envelope(item) for item in document)
-    return _is_envelope(document)
+    items = document if isinstance(document, list) else [document]
+    return any(_is_device(item) or _is_envelope(item) for item in items)
 
 
 def _is_device(item: Any) -> bool:
@@ -126,18 +125,26 @@ def _devices(document: Any) -> list[Told]:
         return [told for item in document for told in _devices(item)]
     if not isinstance(document, dict):
         return []
-    if "gpus" in document and "pid" in document:
-        return [Told(entry.get("gpu_index"), _process(document["pid"])) for entry in document["gpus"]]
+    if isinstance(document.get("gpus"), list) and "pid" in document:
+        indices = [_index(entry.get("gpu_index")) for entry in _objects(document["gpus"])]
+        return [Told(index, _process(document["pid"])) for index in indices if index is not None]
     if "gpu_info_list" in document:
         return _default_json(document)
     tables = ("gpu_data", "current_partition", "memory_partition")
     inner = [document[name] for name in tables if isinstance(document.get(name), list)]
     if inner:
         return [told for table in inner for told in _devices(table)]
-    index = document.get("gpu", document.get("gpu_id"))
-    if not isinstance(index, int) or isinstance(index, bool):
-        return []
-    return [Told(index, flat(document))]
+    index = _index(document.get("gpu", document.get("gpu_id")))
+    return [] if index is None else [Told(index, flat(document))]
+
+
+def _index(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list; none of what is no list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _process(pid: Any) -> dict[str, Any]:
@@ -146,7 +153,8 @@ def _process(pid: Any) -> dict[str, Any]:
 
 def _default_json(document: dict[str, Any]) -> list[Told]:
     """Return the devices of the default view: its versions are those of the first GPU, its driver is everybody's."""
-    versions = document.get("version_info") or {}
+    versions = document.get("version_info")
+    versions = versions if isinstance(versions, dict) else {}
     driver = versions.get("driver info") or versions.get("amdgpu version")
     rocm = versions.get("rocm version")
     shared = {
@@ -154,8 +162,8 @@ def _default_json(document: dict[str, Any]) -> list[Told]:
         "runtime": rocm[1] if isinstance(rocm, list) and len(rocm) == 2 and rocm[0] else None,
     }
     found = []
-    for gpu in document["gpu_info_list"]:
-        index = gpu.get("gpu_id")
+    for gpu in _objects(document["gpu_info_list"]):
+        index = _index(gpu.get("gpu_id"))
         own = {"ifwi.version": versions.get("vbios version")} if index == 0 else {}
         found.append(Told(index, {**shared, **own, **flat(gpu), **_default_processes(document, index)}))
     return found
@@ -165,7 +173,7 @@ def _default_processes(document: dict[str, Any], index: Any) -> dict[str, Any]:
     processes = document.get("processes")
     if not isinstance(processes, list):
         return {}
-    pids = [entry.get("pid") for entry in processes if isinstance(entry, dict) and entry.get("gpu") == index]
+    pids = [entry.get("pid") for entry in _objects(processes) if entry.get("gpu") == index]
     entries: list[Any] = [{"process_info": {"pid": pid}} for pid in pids]
     return {"process_list": entries or [{"process_info": "No running processes detected"}]}
 
@@ -175,7 +183,7 @@ def from_csv(text: str) -> list[DeviceRecord]:
     merged: dict[tuple[str, str], dict[str, Any]] = {}
     for row in csv_rows(text):
         index = row.get("gpu", row.get("gpu_id", ""))
-        if index.isdigit():
+        if index.isdecimal():
             key = (index, row.get("timestamp", ""))
             _add(merged.setdefault(key, {}), row)
     return records(Told(int(index), values) for (index, _), values in merged.items())
@@ -244,10 +252,15 @@ def from_text(text: str) -> list[DeviceRecord]:
     return records(text_documents(text))
 
 
+BLOCK = re.compile(r"^GPU(?:: *\d+| +\d+:)[ \t]*\r?\n {2,}[A-Z][A-Z0-9_ ]*:", re.MULTILINE)
+VERSION = re.compile(r"^AMDSMI Tool: .*\| AMDSMI Library version:", re.MULTILINE)
+
+
 def _is_text(text: str) -> bool:
-    if re.search(r"^AMDSMI Tool: .*\| AMDSMI Library version:", text, re.MULTILINE):
-        return True
-    return bool(re.search(r"^GPU: *\d+\s*\n {2,}[A-Z][A-Z0-9_ ]*:", text.replace("\r\n", "\n"), re.MULTILINE))
+    """Return whether this is indented text, or the line of `amd-smi version` with no table below it."""
+    if BLOCK.search(text):
+        return not is_partition(text)
+    return VERSION.search(text) is not None and not (is_monitor(text) or is_default_view(text) or _is_csv(text))
 
 
 READERS = (
@@ -258,7 +271,7 @@ READERS = (
     Reader(
         TOOL,
         "monitor",
-        lambda text: is_monitor(text) and not is_default_view(text),
+        lambda text: is_monitor(text) and not (is_default_view(text) or _is_text(text)),
         lambda text: records(monitor(text)),
     ),
     Reader(TOOL, "partition", is_partition, lambda text: records(partition(text))),

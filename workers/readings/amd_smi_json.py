@@ -36,7 +36,7 @@ def json_documents(text: str) -> tuple[list[Any], int | None]:
     """Return the JSON objects and lists of a text, and the place where the last one stops before its end.
 
     Raises:
-        UnreadableError: a document is broken, and goes on after that.
+        UnreadableError: a document is broken, and goes on after that; or it is nested without bounds.
     """
     found: list[Any] = []
     place, cut = 0, None
@@ -44,15 +44,23 @@ def json_documents(text: str) -> tuple[list[Any], int | None]:
         if begin.start() < place:
             continue
         try:
-            document, place = DECODER.raw_decode(text, begin.end())
-        except ValueError:
-            document, cut, _ = _value(text, begin.end())
-            if re.search(r'":', text[cut:]):
-                raise UnreadableError(f"{_where(text, cut)}: this is no JSON") from None
-            place = len(text)
+            document, place, is_whole = _document(text, begin.end())
+        except RecursionError:
+            raise UnreadableError(f"{_where(text, begin.end())}: nested too deeply for a tool's JSON") from None
+        if not is_whole:
+            if re.search(r'":', text[place:]):
+                raise UnreadableError(f"{_where(text, place)}: this is no JSON")
+            cut, place = place, len(text)
         if document is not None:
             found.append(document)
     return found, cut
+
+
+def _document(text: str, place: int) -> _Part:
+    try:
+        return _Part(*DECODER.raw_decode(text, place), True)
+    except ValueError:
+        return _value(text, place)._replace(is_whole=False)
 
 
 def _where(text: str, place: int) -> str:
@@ -69,7 +77,18 @@ def _value(text: str, place: int) -> _Part:
         return _object(text, piece.end())
     if piece[1] == "[":
         return _list(text, piece.end())
-    return _Part(json.loads(piece[1]), piece.end(), True)
+    try:
+        return _Part(DECODER.decode(piece[1]), piece.end(), True)
+    except ValueError:
+        return _Part(None, place, False)
+
+
+def _name(written: str) -> str:
+    """Return the name of a member; one with an escape that JSON has not, as it is written."""
+    try:
+        return str(DECODER.decode(written))
+    except ValueError:
+        return written[1:-1]
 
 
 def _object(text: str, place: int) -> _Part:
@@ -77,7 +96,7 @@ def _object(text: str, place: int) -> _Part:
     while member := MEMBER.match(text, place):
         value, place, is_whole = _value(text, member.end())
         if is_whole or value is not None:
-            members[json.loads(member[1])] = value
+            members[_name(member[1])] = value
         if not is_whole:
             return _Part(_kept_members(members), place, False)
     end = PIECE.match(text, place)

@@ -23,7 +23,7 @@ BOTTOM = re.compile(
 )
 PROCESS = re.compile(r"^\|\s*(?P<gpu>\d+)\s+(?P<pid>\d+)\s+\S")
 VERSIONS = {
-    "driver.version": re.compile(r"amdgpu version:\s*(\S+)", re.IGNORECASE),
+    "driver.version": re.compile(r"amdgpu version:\s*(\d\S*)", re.IGNORECASE),
     "runtime": re.compile(r"ROCm version:\s*(\S+)", re.IGNORECASE),
     "ifwi.version": re.compile(r"VBIOS version:\s*(\S+)", re.IGNORECASE),
 }
@@ -36,7 +36,7 @@ def is_default_view(text: str) -> bool:
 
 def default_view(text: str) -> list[Told]:
     """Return what the default view tells of each GPU."""
-    versions = {name: match[1] for name, find in VERSIONS.items() if (match := find.search(text))}
+    versions = _versions(text)
     found: list[Told] = []
     top: re.Match[str] | None = None
     for line in complete_lines(text):
@@ -47,6 +47,10 @@ def default_view(text: str) -> list[Told]:
             found.append(_gpu(top, match, versions))
             top = None
     return [Told(gpu.gpu, gpu.values | _processes(text, gpu.gpu)) for gpu in found]
+
+
+def _versions(text: str) -> dict[str, str]:
+    return {name: match[1] for name, find in VERSIONS.items() if (match := find.search(text))}
 
 
 def _gpu(top: re.Match[str], bottom: re.Match[str], versions: dict[str, str]) -> Told:
@@ -90,7 +94,7 @@ def _whole_name(name: str) -> str | None:
 def _processes(text: str, index: int | None) -> dict[str, Any]:
     """Return the processes of one GPU, where the view has a table of them that is complete."""
     _, head, table = text.partition("Processes:")
-    if not head or not re.search(r"^\s*\+-+\+\s*$", table, re.MULTILINE):
+    if not head or not re.search(r"^[ \t]*\+-+\+\s*$", table, re.MULTILINE):
         return {}
     rows = [match for line in table.splitlines() if (match := PROCESS.match(line.strip()))]
     pids = [{"process_info": {"pid": row["pid"]}} for row in rows if int(row["gpu"]) == index]
@@ -119,6 +123,7 @@ MONITOR_COLUMNS = {
     "VRAM_USED": "vram_used",
     "VRAM_TOTAL": "vram_total",
     "VRAM_USAGE": "vram_usage",
+    "THROTTLE": "throttle_status",
     "THROTTLE_STATUS": "throttle_status",
 }
 """Columns of `monitor` -> names in its JSON; those not here say nothing that is wanted."""
@@ -142,7 +147,11 @@ def _wanted(names: list[str]) -> bool:
 
 
 def monitor(text: str) -> list[Told]:
-    """Return what each row of `monitor` tells: one GPU, or one of its partitions, at one moment."""
+    """Return what each row of `monitor` tells: one GPU, or one of its partitions, at one moment.
+
+    The line of `amd-smi version` may stand above the table.
+    """
+    versions = {name: value for name, value in _versions(text).items() if name != "ifwi.version"}
     found: list[Told] = []
     names: list[str] = []
     for line in complete_lines(text):
@@ -150,14 +159,10 @@ def monitor(text: str) -> list[Told]:
             names = line.split() if _wanted(line.split()) else []
         elif names:
             cells = CELL.findall(line)
-            if len(cells) != len(names) or not re.match(r" *\d", line):
-                continue
-            values = {
-                MONITOR_COLUMNS[name]: cell
-                for name, cell in zip(names, cells, strict=True)
-                if name in MONITOR_COLUMNS
-            }
-            found.append(monitored(values))
+            told = dict(zip(names, cells, strict=True)) if len(cells) == len(names) else {}
+            if told.get("GPU", "").isdecimal():
+                row = {MONITOR_COLUMNS[name]: cell for name, cell in told.items() if name in MONITOR_COLUMNS}
+                found.append(monitored(versions | row))
     return found
 
 
@@ -170,8 +175,8 @@ def monitored(values: dict[str, Any]) -> Told:
         # Tables in CSV have no units: whole numbers are MiB, and the short form has GiB with one decimal.
         if re.fullmatch(r"\d+\.\d", str(values.get(name, ""))):
             values[name] = f"{values[name]} GB"
-    index = values.pop("gpu", None)
-    return Told(None if index is None else int(index), values)
+    index = str(values.pop("gpu", ""))
+    return Told(int(index) if index.isdecimal() else None, values)
 
 
 PARTITION_TITLE = re.compile(r"^(CURRENT_PARTITION|MEMORY_PARTITION):\s*$", re.MULTILINE)
@@ -193,7 +198,7 @@ def partition(text: str) -> list[Told]:
         elif words[:1] == ["GPU_ID"]:
             wanted = {"ACCELERATOR_TYPE", "CURRENT_MEMORY_PARTITION"} & set(words)
             names = [word.lower() for word in words] if wanted and "PROFILE_INDEX" not in words else []
-        elif names and len(words) == len(names) and words[0].isdigit():
+        elif names and len(words) == len(names) and words[0].isdecimal():
             values: dict[str, Any] = dict(zip(names, words, strict=True))
             found.append(Told(int(values.pop("gpu_id")), values))
     return found

@@ -234,7 +234,10 @@ def _tick(entity: Entity, scrape: int, wanted: Mapping[str, Amount], mode: str |
 
 
 def _time(moment: str | None) -> str | None:
-    return None if moment is None else datetime.fromtimestamp(int(moment) / 1000, UTC).isoformat()
+    """Return a time in milliseconds since 1970 as ISO 8601; None for one that is no time of a scrape."""
+    if moment is None or not re.fullmatch(r"\d{10,13}", moment):
+        return None
+    return datetime.fromtimestamp(int(moment) / 1000, UTC).isoformat()
 
 
 READERS: tuple[Reader, ...] = (Reader(TOOL, "prometheus", recognises, read),)

@@ -4,7 +4,8 @@ Described in intel_gpu_top(1) of igt-gpu-tools. The array is closed only when th
 object may be cut. Engines are named with a number where there may be several of a class (`Video/0`). An engine's `busy`
 is a share of the period and may be a little over all of it. The device has work at least as long as its busiest engine;
 how their times overlap is not told. `power.GPU` is the GPU's own, `Package` the whole processor's; early versions tell
-one `value`, the GPU's. `imc-bandwidth` is of the host's memory. A client is a process that has the device open.
+one `value`, the GPU's. A GPU of several tiles has parts for each, as `frequency-gt0`, the first of which are read.
+`imc-bandwidth` is of the host's memory. A client is a process that has the device open.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from workers.readings.reader import Reader, UnreadableError
 from workers.readings.record import DeviceRecord, Tick, facts, tick
 
 OPENING = re.compile(
-    r'\s*\[?\s*\{\s*"(?:period|frequency|interrupts|rc6|power|engines|clients|imc-bandwidth)"\s*:'
+    r'\s*\[?\s*\{\s*"(?:period|frequency(?:-gt\d)?|interrupts|rc6(?:-gt\d)?|power|engines|clients|imc-bandwidth)"\s*:'
 )
 
 
@@ -52,14 +53,16 @@ def _objects(text: str) -> Iterator[Mapping[str, Any]]:
     while (start := text.find("{", at)) >= 0:
         try:
             found, at = decoder.raw_decode(text, start)
-        except json.JSONDecodeError:
+        except (json.JSONDecodeError, RecursionError):
             return
-        yield found
+        if "engines" in found:
+            yield found
 
 
 def _reading(period: Mapping[str, Any]) -> Tick:
-    frequency, power, engines = (_part(period, name) for name in ("frequency", "power", "engines"))
-    busy = [quantity(engine.get("busy"), unit=engine.get("unit", "%")) for engine in engines.values()]
+    frequency = _part(period, "frequency") or _part(period, "frequency-gt0")
+    power, engines = _part(period, "power"), _parts(period, "engines")
+    busy = [quantity(engine.get("busy"), unit=engine.get("unit", "%")) for engine in engines]
     known = [share for share in busy if share is not None]
     return tick(
         util=min(max(known), 1.0) if known else None,
@@ -74,11 +77,15 @@ def _part(period: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return part if isinstance(part, Mapping) else {}
 
 
+def _parts(period: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    return [part for part in _part(period, name).values() if isinstance(part, Mapping)]
+
+
 def _pids(period: Mapping[str, Any]) -> list[int] | None:
     """Return the processes that have the device open; None where the tool does not list them."""
     if not isinstance(period.get("clients"), Mapping):
         return None
-    pids = (quantity(client.get("pid")) for client in _part(period, "clients").values())
+    pids = (quantity(client.get("pid")) for client in _parts(period, "clients"))
     return sorted({int(pid) for pid in pids if pid is not None})
 
 

@@ -40,7 +40,7 @@ BUS = re.compile("PCI BDF|BDF", re.IGNORECASE)
 NUMA = re.compile("NUMA NODE", re.IGNORECASE)
 PID = re.compile("PID", re.IGNORECASE)
 RUNTIME = re.compile("RUNTIME VERSION", re.IGNORECASE)
-INSTANCE = re.compile(r"^\s*instance-type:[ \t]*(\S+)[ \t]*\r?\n", re.MULTILINE)
+INSTANCE = re.compile(r"^[ \t]*instance-type:[ \t]*(\S+)[ \t]*\r?\n", re.MULTILINE)
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])I?B")
 

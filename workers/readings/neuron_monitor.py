@@ -1,6 +1,8 @@
 """AWS `neuron-monitor`: a report in JSON for every period, each a line, or several of them saved with line breaks.
 
-Source: the Neuron Monitor User Guide of the AWS Neuron documentation, and what its own Prometheus exporter reads.
+Source: the Neuron Monitor User Guide of the AWS Neuron documentation, from its first version on, and what its own
+Prometheus exporter reads. The first version called the instance `instance_data` and told errors by runtime, as
+`hw_counters`, of the period alone: those are not read.
 
 A group of metrics has an `error`, and so has a runtime; where it is not empty, what it belongs to is missing.
 `neuroncore_utilization` is in percent and memory in bytes. Counts of executions, latencies, `flops` and
@@ -21,7 +23,8 @@ from workers.readings.record import DeviceRecord
 
 TOOL = "neuron-monitor"
 
-PARTS = ("neuron_runtime_data", "system_data", "neuron_hardware_info", "instance_info")
+INSTANCE = ("instance_info", "instance_data")
+PARTS = ("neuron_runtime_data", "system_data", "neuron_hardware_info", *INSTANCE)
 OWN = re.compile(r'"(?:neuron_runtime_data|neuron_hardware_info|neuron_hw_counters|neuroncore_counters)"\s*:')
 Json = Mapping[str, Any]
 
@@ -63,7 +66,10 @@ def report(document: Json) -> Report:
     runtimes = document.get("neuron_runtime_data")
     told = [_runtime(runtime) for runtime in _list(runtimes) if isinstance(runtime, Mapping)]
     return Report(
-        hardware=_hardware(_sound(document, "instance_info"), _sound(document, "neuron_hardware_info")),
+        hardware=_hardware(
+            next((part for name in INSTANCE if (part := _sound(document, name))), {}),
+            _sound(document, "neuron_hardware_info"),
+        ),
         runtimes=told if isinstance(runtimes, list) else None,
         errors=_errors(_sound(_sound(document, "system_data"), "neuron_hw_counters")),
     )

@@ -30,7 +30,7 @@ CORE_MEMORY = "neuroncore_memory_usage_"
 CORE_MEMORY_TOTAL = f"{CORE_MEMORY}total"
 
 OWN = re.compile(
-    r"^(?:neuroncore_utilization_ratio|neuron_hardware(?:_info)?|neuron_runtime_memory_used_bytes"
+    r"^[ \t]*(?:neuroncore_utilization_ratio|neuron_hardware(?:_info)?|neuron_runtime_memory_used_bytes"
     r"|hardware_ecc_events_total|neuroncore_memory_usage_\w+|neuron_runtime_vcpu_usage_ratio)\{",
     re.MULTILINE,
 )
@@ -78,19 +78,23 @@ def samples(text: str) -> list[Sample]:
 def closed(found: Sequence[Sample]) -> Sequence[Sample]:
     """Return the samples without the last metric where a text may have been cut between two of its lines.
 
-    That is where it tells some cores of a device only, or fewer counters of one device than of another.
+    That is where it tells some cores of a device only, or fewer counters of one device than of another. Of kinds of
+    memory, which are summed, the last scrape has to tell as many as the one before it.
     """
     name = found[-1].name if found else ""
+    cores = len(_hardware(found).cores_of(0) or (0,))
+    if name.startswith(CORE_MEMORY):
+        last = list(takewhile(lambda sample: sample.name.startswith(CORE_MEMORY), reversed(found)))
+        others = found[: len(found) - len(last)]
+        before = {sample.name for sample in others if sample.name.startswith(CORE_MEMORY)}
+        kinds = Counter(sample.name for sample in last)
+        return found if kinds.keys() == before and not any(n % cores for n in kinds.values()) else others
     last = list(takewhile(lambda sample: sample.name == name, reversed(found)))
-    cores = _hardware(found).cores_of(0)
+    others = found[: len(found) - len(last)]
     if name == ECC:
-        whole_devices = (
-            len(set(Counter(sample.labels.get("neuron_device_index") for sample in last).values())) == 1
-        )
-    else:
-        by_core = name == UTILISATION or name.startswith(CORE_MEMORY)
-        whole_devices = not by_core or not cores or len(last) % len(cores) == 0
-    return found if whole_devices else found[: len(found) - len(last)]
+        counts = Counter(sample.labels.get("neuron_device_index") for sample in last)
+        return found if len(set(counts.values())) == 1 else others
+    return others if name == UTILISATION and len(last) % cores else found
 
 
 def _sample(number: int, line: str) -> Sample | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from workers.readings.nvidia import clock_policy, mode_text, partition_mode
-from workers.readings.quantities import quantity, whole
+from workers.readings.quantities import quantity, valid_time, whole
 from workers.readings.record import THROTTLE_BITS, Facts, Tick, facts, throttle_reasons, tick
 
 TOOL = "nvidia-smi"
@@ -191,9 +191,9 @@ def iso_time(value: str | None) -> str | None:
     text = (value or "").strip()
     if match := CTIME.fullmatch(text):
         month, day, clock, year = match.groups()
-        return f"{year}-{MONTHS.index(month) + 1:02}-{int(day):02}T{clock}" if month in MONTHS else None
+        return valid_time(f"{year}-{MONTHS.index(month) + 1:02}-{int(day):02}T{clock}") if month in MONTHS else None
     match = STAMP.fullmatch(text)
-    return match and f"{match[1]}-{match[2]}-{match[3]}T{match[4]}"
+    return match and valid_time(f"{match[1]}-{match[2]}-{match[3]}T{match[4]}")
 
 
 def gpu_facts(fields: Fields, partitions: list[str] | None = None) -> Facts:

@@ -26,7 +26,7 @@ from workers.readings.nvidia_smi import (
     told,
 )
 from workers.readings.nvidia_smi_devices import devices, joined, united
-from workers.readings.reader import Reader, UnreadableError
+from workers.readings.reader import AFTERWARDS, Reader, UnreadableError
 from workers.readings.record import DeviceRecord
 
 CELL = re.compile(r"([a-z][A-Za-z0-9_.]*)(?: \[([^\]]+)\])?")
@@ -56,7 +56,8 @@ KNOWN = {
     ),
 }
 FOREIGN = re.compile(
-    r"pid|process_name|\w+_(instance|utilization)|retired_pages\.(address|timestamp|cause)|module_id|bus_id|.*\.aip"
+    r"pid|process_name|\w+_(instance|utilization)|retired_pages\.(address|timestamp|cause)|module_id|bus_id"
+    r"|.*\.(aip|npu)"
 )
 """Fields of nvidia-smi's other queries, and of tools that took its form over."""
 
@@ -97,8 +98,11 @@ def read(text: str) -> list[DeviceRecord]:
     records = [devices(row.fields) for row in rows]
     if any(told(row.fields.get(name)) for row in rows for name in IDENTITIES):
         return united(records)
+    found = [record for output in records for record in output]
+    if len(rows) > 1 and _are_of_a_gpu_each(found):
+        return found
     _require_one_gpu(rows)
-    return joined(record for output in records for record in output)
+    return joined(found)
 
 
 def _header_line(text: str) -> int | None:
@@ -111,12 +115,24 @@ def _header_line(text: str) -> int | None:
     return None
 
 
+def is_header(line: str) -> bool:
+    """Say whether a line names several fields of `--query-gpu`."""
+    cells = _cells(line)
+    return len(cells) > 1 and _is_header(cells)
+
+
 def _is_header(cells: list[str]) -> bool:
     matches = [CELL.fullmatch(cell) for cell in cells]
     names = [match[1] for match in matches if match is not None]
     if len(names) < len(cells) or any(FOREIGN.fullmatch(name) for name in names):
         return False
     return any(FAMILY.fullmatch(name) for name in names) or sum(name in KNOWN for name in names) > 1
+
+
+def _is_other_header(cells: list[str]) -> bool:
+    """Say whether cells are the header of another query of nvidia-smi's."""
+    names = [match[1] for cell in cells if (match := CELL.fullmatch(cell)) is not None]
+    return len(names) == len(cells) > 1 and any(FOREIGN.fullmatch(name) for name in names)
 
 
 def _cells(line: str) -> list[str]:
@@ -130,8 +146,11 @@ def _rows(text: str) -> Iterator[Row]:
     assert start is not None, "read only what is recognised"
     for number, line in enumerate(lines[start:], start + 1):
         cells = _cells(line)
-        if not header or (len(cells) > 1 and _is_header(cells)):
+        if number == start + 1 or is_header(line):
             header = [_column(cell) for cell in cells]
+            continue
+        if not header or AFTERWARDS.fullmatch(line) or _is_other_header(cells):
+            header = []
             continue
         unended = number == len(lines) and not text.endswith(("\n", "\r"))
         if unended and cells and not SURE_END.fullmatch(cells[-1]):
@@ -156,6 +175,14 @@ def _column(cell: str) -> tuple[str, str]:
 def _value(cell: str, unit: str) -> str:
     """Return a cell with the unit of its column, where it is a bare number."""
     return f"{cell} {unit}" if unit and re.fullmatch(r"-?\d+(\.\d+)?", cell) else cell
+
+
+def _are_of_a_gpu_each(records: list[DeviceRecord]) -> bool:
+    """Say whether rows that name no GPU are of one each: of different products, or without what may change."""
+    models = [record.facts["model"] for record in records]
+    lasting = {"unavailable", "mode"}
+    changing = {name for record in records for tick in record.readings for name in tick if tick[name] is not None}
+    return None not in models and (len(set(models)) == len(models) or changing <= lasting)
 
 
 def _require_one_gpu(rows: list[Row]) -> None:

@@ -128,7 +128,8 @@ def joined(records: Iterable[DeviceRecord]) -> list[DeviceRecord]:
 def united(outputs: Iterable[list[DeviceRecord]]) -> list[DeviceRecord]:
     """Return the devices of several outputs of one host: facts united, readings in the order of the outputs.
 
-    Devices are the same where their bus ids are; else their uuids, numbers, or serials. Two of one output never are.
+    Devices are the same where their bus ids are; else their uuids, numbers, or serials. Two of one output never are, nor
+    are two of different numbers: recordings have ids that were made alike so that nobody knows them.
     """
     known: list[_Sighting] = []
     for output in outputs:
@@ -144,6 +145,8 @@ def united(outputs: Iterable[list[DeviceRecord]]) -> list[DeviceRecord]:
 
 
 def _same(one: Facts, other: Facts) -> bool:
+    if None not in (one["index"], other["index"]) and one["index"] != other["index"]:
+        return False
     for name in ("pci_bus_id", "uuid", "index", "serial"):
         if one[name] is not None and other[name] is not None:
             return bool(one[name] == other[name])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from workers.readings.nvidia import KIND, device_class
 from workers.readings.nvidia_smi import TOOL, is_capture
 from workers.readings.nvidia_smi_devices import Instance, with_instances
-from workers.readings.reader import Reader
+from workers.readings.reader import AFTERWARDS, Reader
 from workers.readings.record import DeviceRecord, facts
 
 GPU = re.compile(r"GPU (\d+): (\S.*?) \(UUID: (\S+)\)\s*")
@@ -15,13 +16,14 @@ MIG = re.compile(r"\s+MIG (\S+)\s+Device\s+(\d+): \(UUID: (MIG-\S+)\)\s*")
 
 
 def recognises(text: str) -> bool:
-    """Say whether a text is such a list: warnings may stand before it; what follows is of it, or is cut."""
+    """Say whether a text is such a list: warnings may stand before it; what follows is of it, a prompt, or is cut."""
     lines = [line for line in text.splitlines() if line.strip()]
     start = next((number for number, line in enumerate(lines) if GPU.fullmatch(line)), None)
     if start is None or is_capture(text):
         return False
     complete = lines[start:] if text.endswith(("\n", "\r")) else lines[start:-1]
-    return all(GPU.fullmatch(line) or MIG.fullmatch(line) for line in complete)
+    listed = takewhile(lambda line: not AFTERWARDS.fullmatch(line), complete)
+    return all(GPU.fullmatch(line) or MIG.fullmatch(line) for line in listed)
 
 
 def read(text: str) -> list[DeviceRecord]:

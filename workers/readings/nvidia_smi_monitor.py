@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from workers.readings.nvidia import KIND, device_class
 from workers.readings.nvidia_smi import MISSING, TOOL, WHOLE, is_capture
-from workers.readings.quantities import quantity
+from workers.readings.quantities import quantity, valid_time
 from workers.readings.reader import Reader
 from workers.readings.record import DeviceRecord, Tick, facts, tick
 
@@ -163,11 +163,9 @@ def _time(line: Line) -> str | None:
     """Return date and time; one without the other is no moment."""
     date, clock = line.values.get("date", ""), line.values.get("time", "")
     match = re.fullmatch(r"(\d{4})[-/]?(\d\d)[-/]?(\d\d)", date)
-    return (
-        f"{match[1]}-{match[2]}-{match[3]}T{clock}"
-        if match and re.fullmatch(r"\d\d:\d\d:\d\d", clock)
-        else None
-    )
+    if match is None or not re.fullmatch(r"\d\d:\d\d:\d\d", clock):
+        return None
+    return valid_time(f"{match[1]}-{match[2]}-{match[3]}T{clock}")
 
 
 def _record(index: int, readings: list[Tick]) -> DeviceRecord:

@@ -1,8 +1,9 @@
 """`nvidia-smi -q`: sections of `Key : value` lines, indented, one block a GPU; of any driver since 390.
 
-The names follow those of the XML form in their versions (`Power Readings` and `GPU Power Readings`, `Clocks Throttle
-Reasons` and `Clocks Event Reasons`, memory errors by bits or by kind of memory); they are compared in lower case, as
-spelling changed between versions (`Gpu`, `GPU`). With `-l` logs follow each other; with `-d` sections are missing.
+The names follow those of the XML form in their versions (`Power Readings` and `GPU Power Readings`, whose limits are in
+a section of their own since driver 610, `Clocks Throttle Reasons` and `Clocks Event Reasons`, memory errors by bits or
+by kind of memory); they are compared in lower case, as spelling changed between versions (`Gpu`, `GPU`). With `-l` logs
+follow each other; with `-d` sections are missing.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from workers.readings.reader import Reader, UnreadableError
 from workers.readings.record import DeviceRecord
 
 LOG = re.compile(r"^[ \t]*=+\s*NVSMI LOG\s*=+[ \t]*\r?$", re.MULTILINE)
-GPU = re.compile(r"GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])\s*")
+GPU = re.compile(r"[ \t]*GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])\s*")
 LINE = re.compile(r"( *)(\S.*?)(?:\s+:(?: (.*))?)?")
 
 POWER = {
@@ -78,6 +79,7 @@ NAMES = {
     "remapped rows/uncorrectable error": "remapped_rows.uncorrectable",
     "remapped rows/pending": "remapped_rows.pending",
     "temperature/gpu current temp": "temperature.gpu",
+    "temperature/gpu": "temperature.gpu",
     "temperature/memory current temp": "temperature.memory",
     "clocks/sm": "clocks.current.sm",
     "clocks/memory": "clocks.current.memory",
@@ -88,6 +90,7 @@ NAMES = {
     "max clocks/memory": "clocks.max.memory",
     **{f"power readings/{name}": field for name, field in POWER.items()},
     **{f"gpu power readings/{name}": field for name, field in POWER.items()},
+    **{f"gpu power readings/gpu ceiling power limit/{name}": field for name, field in POWER.items()},
     **{f"ecc errors/volatile/{name}": f"ecc.errors.{field}" for name, field in VOLATILE.items()},
 }
 """Path below the GPU, in lower case -> field."""
@@ -131,7 +134,7 @@ def read(text: str) -> list[DeviceRecord]:
     Raises:
         UnreadableError: the text ends before the first GPU.
     """
-    logs = LOG.split(text)[1:]
+    logs = LOG.split(text.expandtabs())[1:]
     found = united(_log(log) for log in logs)
     if not found and not any(re.search(r"Attached GPUs\s*: 0\s*$", log, re.MULTILINE) for log in logs):
         raise UnreadableError(f"line {len(text.splitlines())}: the log ends before its first GPU")

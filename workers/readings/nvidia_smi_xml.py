@@ -1,8 +1,9 @@
 """`nvidia-smi -q -x`: one XML document a moment, of any schema since driver 390 (nvsmi_device_v9 to v13).
 
-The schemas differ in names alone: `power_readings` became `gpu_power_readings`, `clocks_throttle_reasons`
-`clocks_event_reasons`; the counts of memory errors are by memory and bits, later by kind of memory. The names are those
-of the document type that `nvidia-smi --dtd` prints.
+The schemas differ in names alone: `power_readings` became `gpu_power_readings`, and has limits in a
+`gpu_ceiling_power_limit` of its own since driver 610; `clocks_throttle_reasons` became `clocks_event_reasons`; the
+counts of memory errors are by memory and bits, later by kind of memory. The names are those of the document type that
+`nvidia-smi --dtd` prints.
 """
 
 from __future__ import annotations
@@ -89,6 +90,7 @@ NAMES = {
     "max_clocks/mem_clock": "clocks.max.memory",
     **{f"power_readings/{name}": field for name, field in POWER.items()},
     **{f"gpu_power_readings/{name}": field for name, field in POWER.items()},
+    **{f"gpu_power_readings/gpu_ceiling_power_limit/{name}": field for name, field in POWER.items()},
     **{f"ecc_errors/volatile/{name}": f"ecc.errors.{field}" for name, field in VOLATILE.items()},
 }
 """Path below the GPU -> field; of two paths to one field the one that tells something counts."""

@@ -2,7 +2,7 @@
 
 Described in the Jetson Linux Developer Guide, "Power Mode Controls". `--verbose` puts `NVPM VERB: Current mode: `
 before the name and lists what the mode sets; some versions tell the fan's mode first, or warn of it. The same sentence
-ends the output of `jetson_clocks --show`, which is another tool's.
+ends the output of `jetson_clocks --show`, which is another tool's, as is what `tegrastats` says in the same file.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from workers.readings import tegrastats
 from workers.readings.reader import Reader, UnreadableError
 from workers.readings.record import DeviceRecord, facts, tick
 
-MODE = re.compile(r"^(?:NVPM VERB: Current mode: )?NV Power Mode ?: ?(\S[^\r\n]*?)[ \t]*\r?\n", re.MULTILINE)
-NUMBER = re.compile(r"\s*^(\d+)\s*?(?:$|\Z)", re.MULTILINE)
-COMPLAINT = re.compile(r"^NVPM (?:ERROR|VERB|WARN)\s*:", re.MULTILINE)
-OTHER_TOOL = re.compile(r"^(?:SOC family:|cpu\d+: Online=)", re.MULTILINE)
+SAID = r"^[ \t]*(?:NVPM VERB: Current mode: )?NV Power Mode ?:"
+MODE = re.compile(rf"{SAID} ?(\S[^\r\n]*?)[ \t]*\r?\n", re.MULTILINE)
+NUMBER = re.compile(r"\s*^[ \t]*(\d+)\s*?(?:$|\Z)", re.MULTILINE)
+COMPLAINT = re.compile(r"^[ \t]*NVPM (?:ERROR|VERB|WARN)\s*:", re.MULTILINE)
+OTHER_TOOL = re.compile(rf"^[ \t]*(?:SOC family:|cpu\d+: Online=)|{tegrastats.LINE.pattern}", re.MULTILINE)
 
 
 class PowerMode(NamedTuple):
@@ -28,9 +30,7 @@ class PowerMode(NamedTuple):
 
 def recognises(text: str) -> bool:
     """Tell whether the text says the mode, or complains as the tool does."""
-    said = re.search(
-        r"^(?:NVPM VERB: Current mode: )?NV Power Mode ?:", text, re.MULTILINE
-    ) or COMPLAINT.search(text)
+    said = re.search(SAID, text, re.MULTILINE) or COMPLAINT.search(text)
     return said is not None and OTHER_TOOL.search(text) is None
 
 

@@ -2,8 +2,9 @@
 
 Described in powermetrics(1). Both forms are a stream of samples; property lists follow each other after a NUL byte.
 
-- The device is the GPU: its power is `GPU Power`, in the list `processor.gpu_power` [mW], or `gpu_energy` [mJ] over the
-  time of the sample. `Package Power` and `Combined Power` hold the processors, too, and are not read.
+- The device is the GPU: its power is `GPU Power`, in the list `processor.gpu_power` [mW], or `gpu_energy` [mJ] of the
+  GPU's part or the processor's over the time of the sample. `Package Power` and `Combined Power` hold the processors,
+  too, and are not read.
 - The GPU's `freq_hz` is in MHz in spite of its name; a number too high for that is taken at its word. It is the mean
   clock while the GPU worked, 0 where it did not. The states of its clock are all that it can have.
 - A GPU is busy for as long as it is not idle. Macs with an Intel processor name engines instead, which tell no such
@@ -17,9 +18,8 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
-from xml.parsers.expat import ExpatError
 
-from workers.readings.quantities import quantity
+from workers.readings.quantities import quantity, valid_time
 from workers.readings.reader import Reader, UnreadableError
 from workers.readings.record import DeviceRecord, Facts, Tick, facts, slug, tick
 
@@ -27,16 +27,17 @@ HIGHEST_MHZ = 1e5
 MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 
 SAMPLE = re.compile(
-    r"^\*\*\* Sampled system activity \((.*?)\) \(([\d.]+)ms elapsed\) \*\*\*[ \t]*\r?$", re.MULTILINE
+    r"^[ \t]*\*\*\* Sampled system activity(?: \((.*?)\) \(([\d.]+)ms elapsed\))? \*\*\*[ \t]*\r?$",
+    re.MULTILINE,
 )
-MODEL = re.compile(r"^Machine model: *(\S.*?)[ \t]*\r?\n", re.MULTILINE)
+MODEL = re.compile(r"^[ \t]*Machine model: *(\S.*?)[ \t]*\r?\n", re.MULTILINE)
 DATE = re.compile(r"\w{3} (\w{3}) +(\d+) (\d\d:\d\d:\d\d) (\d{4}) ([+-]\d\d)(\d\d)")
-POWER = re.compile(r"^GPU Power: *([\d.]+ *[mk]?W)[ \t]*\r?$", re.MULTILINE)
-CLOCK = re.compile(r"^GPU (?:HW )?active frequency: *([\d.]+ *MHz)\b", re.MULTILINE)
-ACTIVE = re.compile(r"^GPU (?:HW )?active residency: *([\d.]+%)", re.MULTILINE)
-STATES = re.compile(r"^GPU (?:HW )?active residency: *[\d.]+% \(([^()\n]*)\)", re.MULTILINE)
-TEMPERATURE = re.compile(r"^GPU die temperature: *([\d.]+ *C)\b", re.MULTILINE)
-PRESSURE = re.compile(r"^Current pressure level: *(\w+)[ \t]*\r?\n", re.MULTILINE)
+POWER = re.compile(r"^[ \t]*GPU Power: *([\d.]+ *[mk]?W)[ \t]*\r?$", re.MULTILINE)
+CLOCK = re.compile(r"^[ \t]*GPU (?:HW )?active frequency: *([\d.]+ *MHz)\b", re.MULTILINE)
+ACTIVE = re.compile(r"^[ \t]*GPU (?:HW )?active residency: *([\d.]+%)", re.MULTILINE)
+STATES = re.compile(r"^[ \t]*GPU (?:HW )?active residency: *[\d.]+% \(([^()\n]*)\)", re.MULTILINE)
+TEMPERATURE = re.compile(r"^[ \t]*GPU die temperature: *([\d.]+ *C)\b", re.MULTILINE)
+PRESSURE = re.compile(r"^[ \t]*Current pressure level: *(\w+)[ \t]*\r?\n", re.MULTILINE)
 
 
 # --- property lists ---
@@ -69,13 +70,17 @@ def _plists(text: str) -> Iterator[Mapping[str, Any]]:
         start, end = part.find("<plist"), part.find("</plist>")
         if start < 0 or end < 0:
             continue
-        try:
-            found = plistlib.loads(part[start : end + len("</plist>")].encode())
-        except (ExpatError, ValueError, plistlib.InvalidFileException):
-            continue
+        found = _loaded(part[start : end + len("</plist>")])
         yield from (
             sample for sample in (found if isinstance(found, list) else [found]) if isinstance(sample, dict)
         )
+
+
+def _loaded(text: str) -> object:
+    try:
+        return plistlib.loads(text.encode())
+    except Exception:  # of a broken list the library raises whatever its own code runs into
+        return None
 
 
 def _plist_reading(sample: Mapping[str, Any]) -> Tick:
@@ -103,14 +108,13 @@ def _states(sample: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _plist_power_w(sample: Mapping[str, Any]) -> float | None:
-    processor = sample.get("processor")
-    power = quantity(processor.get("gpu_power"), unit="mW") if isinstance(processor, Mapping) else None
+    found = sample.get("processor")
+    processor: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
+    power = quantity(processor.get("gpu_power"), unit="mW")
     if power is not None:
         return power
-    energy, elapsed_s = (
-        quantity(_gpu(sample).get("gpu_energy"), unit="mJ"),
-        quantity(sample.get("elapsed_ns"), unit="ns"),
-    )
+    energy = quantity(_gpu(sample).get("gpu_energy", processor.get("gpu_energy")), unit="mJ")
+    elapsed_s = quantity(sample.get("elapsed_ns"), unit="ns")
     return energy / elapsed_s if energy is not None and elapsed_s else None
 
 
@@ -135,7 +139,7 @@ def read_text(text: str) -> list[DeviceRecord]:
     model = MODEL.search(text)
     states = STATES.search(text)
     highest = (
-        _highest(quantity(clock) for clock in re.findall(r"([\d.]+ MHz):", states[1])) if states else None
+        _highest(quantity(clock) for clock in re.findall(r"([\d.]+ ?MHz):", states[1])) if states else None
     )
     _, *parts = SAMPLE.split(text)
     samples = zip(parts[::3], parts[2::3], strict=True)
@@ -143,7 +147,7 @@ def read_text(text: str) -> list[DeviceRecord]:
     return _record(known, [_text_reading(date, sample) for date, sample in samples])
 
 
-def _text_reading(date: str, sample: str) -> Tick:
+def _text_reading(date: str | None, sample: str) -> Tick:
     pressure = PRESSURE.search(sample)
     return tick(
         time=_iso(date),
@@ -160,12 +164,13 @@ def _first(pattern: re.Pattern[str], sample: str) -> float | None:
     return quantity(found[1]) if found else None
 
 
-def _iso(date: str) -> str | None:
+def _iso(date: str | None) -> str | None:
     """Return `Sun Feb 28 00:17:04 2021 -0800` as ISO 8601; the tool writes English everywhere."""
-    found = DATE.match(date)
+    found = DATE.match(date or "")
     if found is None or found[1] not in MONTHS:
         return None
-    return f"{found[4]}-{MONTHS.index(found[1]) + 1:02}-{int(found[2]):02}T{found[3]}{found[5]}:{found[6]}"
+    day = f"{found[4]}-{MONTHS.index(found[1]) + 1:02}-{int(found[2]):02}"
+    return valid_time(f"{day}T{found[3]}{found[5]}:{found[6]}")
 
 
 # --- both ---

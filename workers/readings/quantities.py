@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 UNITS: dict[str, float] = {
@@ -65,24 +66,42 @@ def quantity(value: object, *, unit: str | None = None) -> float | None:
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
-        number, written = float(value), ""
+        number, written = _float(value), ""
     else:
         match = NUMBER.fullmatch(str(value))
         if match is None:
             return None
         number, written = float(match[1]), match[2]
-    factor = UNITS.get((written or unit or "").lower())
+    factor = UNITS.get(str(written or unit or "").lower())
     if factor is None or not math.isfinite(number):
         return None
     return _scaled(number, factor)
 
 
-def _scaled(number: float, factor: float) -> float:
+def _float(value: float) -> float:
+    """Return a number as a float; infinity for an integer that is larger than any."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _scaled(number: float, factor: float) -> float | None:
     """Return the product; a small factor divides, so that 13.6 % is 0.136 and not a neighbour of it."""
-    return number * factor if factor >= 1 else number / round(1 / factor)
+    product = number * factor if factor >= 1 else number / round(1 / factor)
+    return product if math.isfinite(product) else None
 
 
 def whole(value: object, *, unit: str | None = None) -> int | None:
     """Return a value in base units as a whole number, or None where it tells none."""
     number = quantity(value, unit=unit)
     return None if number is None else round(number)
+
+
+def valid_time(text: str) -> str | None:
+    """Return a time in ISO 8601 as it is; None for one that no clock shows."""
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return text

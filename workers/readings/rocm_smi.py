@@ -10,12 +10,12 @@ between versions (`python_smi_tools/rocm_smi.py`, ROCm 4 to 7). What is not obvi
 - `Card model` (to 5.7) is the subsystem's id, not the device's; `GPU ID` is the device's, later `Device ID`.
 - `(Topology) Numa Node` -1, and a serial number or unique id of 0, are what a device has that has none.
 - A clock of `0Mhz` is that of a device that sleeps, and no clock.
+- What `--showmetrics` prints stands in for what the other options did not say; its clocks are in MHz, power in W.
 - `Average Graphics Package Power` of the second die of an MI250 is N/A: the first one has the power of both.
 """
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,7 +32,7 @@ from workers.readings.amd import (
     pcie_gen,
     told,
 )
-from workers.readings.amd_smi_documents import CUT
+from workers.readings.amd_smi_documents import CUT, csv_row
 from workers.readings.amd_smi_json import json_documents
 from workers.readings.quantities import quantity
 from workers.readings.reader import Reader, UnreadableError
@@ -64,6 +64,8 @@ MARKS = (
     "partition",
     "(topology)",
     "firmware version",
+    "average_gfx_activity",
+    "temperature_hotspot",
 )
 """Parts of rocm-smi's sentences, of which each output has one."""
 
@@ -74,7 +76,7 @@ def record(index: int, said: Sentences, system: Mapping[str, Any]) -> DeviceReco
     """Return the record of one card from its sentences, in lower case without colons at their ends."""
     if CUT in said:
         said = {name: value for name, value in said.items() if not _may_go_on(name, said)}
-    series = _first(said, "device name", "card series")
+    series = _product(said)
     partition = partition_mode(said.get("compute partition"), said.get("memory partition"))
     policy = clock_policy(said.get("performance level"))
     clock, link = said.get("pcie clock level"), _link(said.get("pcie clock level"))
@@ -99,10 +101,14 @@ def record(index: int, said: Sentences, system: Mapping[str, Any]) -> DeviceReco
         partition=partition,
     )
     readings = tick(
-        util=_share(said.get("gpu use (%)")),
-        mem_util=_share(said.get("gpu memory read/write activity (%)"), said.get("gpu memory use (%)")),
-        sm_clock_hz=_clock(said, "sclk"),
-        mem_clock_hz=_clock(said, "mclk"),
+        util=_share(said.get("gpu use (%)"), said.get("average_gfx_activity (%)")),
+        mem_util=_share(
+            said.get("gpu memory read/write activity (%)"),
+            said.get("gpu memory use (%)"),
+            said.get("average_umc_activity (%)"),
+        ),
+        sm_clock_hz=_clock(said, "sclk") or _metric(said, "current_gfxclk (mhz)", "MHz") or None,
+        mem_clock_hz=_clock(said, "mclk") or _metric(said, "current_uclk (mhz)", "MHz") or None,
         power_w=_power(said),
         energy_j_total=_energy(said),
         temp_c=_temperature(said, "junction", "hotspot", "edge", "#1"),
@@ -136,6 +142,12 @@ def _first(said: Sentences, *names: str) -> str | None:
     return next((word for name in names if (word := told(said.get(name))) is not None), None)
 
 
+def _product(said: Sentences) -> str | None:
+    """Return the product's name; ROCm 4 has the vendor's id in its place where it does not know it."""
+    name = _first(said, "device name", "card series")
+    return None if name is None or name.lower().startswith("0x") else name
+
+
 def _id(value: object) -> str | None:
     """Return an id or a serial number; 0 is what a card has that has none."""
     text = told(value)
@@ -158,8 +170,14 @@ def _clock(said: Sentences, name: str) -> float | None:
         if re.fullmatch(rf"{name} clock (?:speed|level)(?:: *\w+)?", sentence):
             match = re.search(r"\(?(\d+(?:\.\d+)?)\s*Mhz\)?\s*$", str(value), re.IGNORECASE)
             if match:
-                return float(match[1]) * 1e6 or None
+                return quantity(match[1], unit="MHz") or None
     return None
+
+
+def _metric(said: Sentences, name: str, unit: str) -> float | None:
+    """Return a number of the driver's table of metrics, which `--showmetrics` prints; all bits set are none."""
+    value = said.get(name)
+    return None if quantity(value) == 0xFFFF else quantity(value, unit=unit)
 
 
 def _link(value: object) -> tuple[int | None, int | None]:
@@ -174,7 +192,9 @@ def _power(said: Sentences) -> float | None:
         "current graphics package power (w)",
         "average graphics package power (w)",
     ]
-    return next((power for name in names if (power := quantity(said.get(name))) is not None), None)
+    powers = [quantity(said.get(name)) for name in names]
+    powers += [_metric(said, f"{kind}_socket_power (w)", "W") for kind in ("current", "average")]
+    return next((power for power in powers if power is not None), None)
 
 
 def _energy(said: Sentences) -> float | None:
@@ -184,7 +204,8 @@ def _energy(said: Sentences) -> float | None:
 
 
 def _temperature(said: Sentences, *sensors: str) -> float | None:
-    found = (quantity(said.get(f"temperature (sensor {sensor}) (c)")) for sensor in sensors)
+    found = [quantity(said.get(f"temperature (sensor {sensor}) (c)")) for sensor in sensors]
+    found += [_metric(said, f"temperature_{sensor} (c)", "C") for sensor in sensors]
     return next((temperature for temperature in found if temperature is not None), None)
 
 
@@ -226,7 +247,7 @@ def _cards(merged: Mapping[str, Mapping[str, Any]]) -> list[DeviceRecord]:
 
 
 def _is_json(text: str) -> bool:
-    if not re.search(r'"card\d+"\s*:\s*\{', text):
+    if not re.search(r'^[ \t]*(?:\{\s*)?"card\d+"\s*:\s*\{', text, re.MULTILINE):
         return False
     names = [match[1].lower() for match in re.finditer(r'"([^"\n]+)"\s*:', text)]
     return any(mark in name for name in names for mark in MARKS)
@@ -238,7 +259,7 @@ def from_csv(text: str) -> list[DeviceRecord]:
     names: list[str] = []
     lines = text.replace("\r\n", "\n").split("\n")
     for number, line in enumerate(lines):
-        cells = next(csv.reader([line]), [])
+        cells = csv_row(line)
         if cells[:1] == ["device"]:
             names = cells if number < len(lines) - 1 else []
         elif names and cells and re.fullmatch(r"card\d+|system", cells[0]) and len(cells) <= len(names):
@@ -265,7 +286,7 @@ def from_log(text: str) -> list[DeviceRecord]:
                 merged.setdefault(f"card{match[1]}", {})[name] = value
         elif match := re.match(r"^(Driver version):\s*(\S.*)$", line):
             merged.setdefault("system", {})[match[1]] = match[2]
-    if LOG_END not in text and (LOG_BEGIN in text or not text.endswith("\n")):
+    if not LOG_END.search(text) and (LOG_BEGIN.search(text) or not text.endswith("\n")):
         for card in merged.values():  # each sentence is printed for all of them
             card[CUT] = True
     return _cards(merged)
@@ -284,9 +305,11 @@ def _is_log(text: str) -> bool:
     return any(mark in line.lower() for line in lines for mark in MARKS)
 
 
-LOG_BEGIN, LOG_END = "= ROCm System Management Interface =", "= End of ROCm SMI Log ="
+LOG_BEGIN = re.compile(r"= *ROCm System Management Interface *=")
+LOG_END = re.compile(r"= *End of ROCm SMI Log *=")
+TITLE = re.compile(r"= *(?:ROCm System Management Interface|Concise Info) *=")
+"""Titles; to ROCm 4.0 without blanks around them."""
 
-TITLE = re.compile(r"=+ (?:ROCm System Management Interface|Concise Info) =+")
 NAME = re.compile(r"^ {4,}(?=[A-Z])\S[^()=]{0,18}\s*$")
 """A product below its card's row (ROCm 5.7, 6.0); of 20 characters on it may have been cut."""
 
@@ -317,7 +340,7 @@ def _cells(line: str, columns: Sequence[tuple[str, int]], number: int) -> dict[s
     for (name, start), end in zip(columns, ends, strict=True):
         if start > 0 and line[start - 1 : start].strip():
             raise UnreadableError(f"line {number}: no column begins below {name!r}")
-        cells[name.split(" ")[0].lower()] = line[start:end].strip()
+        cells[name.partition(" (")[0].lower()] = line[start:end].strip()
     return cells
 
 

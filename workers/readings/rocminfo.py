@@ -18,6 +18,7 @@ from workers.readings.record import DeviceRecord, facts
 TOOL = "rocminfo"
 
 AGENT = re.compile(r"^Agent (\d+)\s*$", re.MULTILINE)
+TITLE = re.compile(r"^HSA (?:Agents|System Attributes)", re.MULTILINE)
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 Lines = Sequence[str]
@@ -91,7 +92,8 @@ def _memory_b(lines: Lines) -> int | None:
 
 
 def _recognises(text: str) -> bool:
-    return "HSA Agents" in text or ("HSA System Attributes" in text and AGENT.search(text) is not None)
+    titles = {match[0] for match in TITLE.finditer(text)}
+    return "HSA Agents" in titles or ("HSA System Attributes" in titles and AGENT.search(text) is not None)
 
 
 READERS = (Reader(TOOL, "text", _recognises, read),)

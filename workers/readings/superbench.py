@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workers.readings.nvidia import KIND, device_class
-from workers.readings.quantities import quantity, whole
+from workers.readings.quantities import quantity, valid_time, whole
 from workers.readings.reader import Reader, UnreadableError
 from workers.readings.record import DeviceRecord, Tick, facts, tick
 
@@ -43,20 +43,20 @@ Metrics = dict[str, Any]
 
 
 def recognises(text: str) -> bool:
-    """Say whether the first line of a text is such an object."""
-    line = _object(next((line for line in text.splitlines() if line.strip()), ""))
+    """Say whether the first object of a text, a line, is such a one."""
+    line = _object(next((line for line in text.splitlines() if line.lstrip().startswith("{")), ""))
     return line is not None and any(key in metrics for metrics in _gpus(line).values() for key in OWN_KEYS)
 
 
 def read(text: str) -> list[DeviceRecord]:
-    """Return the GPUs with a reading a line; a last line that is cut is left out.
+    """Return the GPUs with a reading a line; a last line that is cut is left out, as are lines that begin no object.
 
     Raises:
         UnreadableError: another line is no JSON object.
     """
     memory: dict[int, int | None] = {}
     readings: dict[int, list[Tick]] = {}
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.lstrip().startswith("{")]
     for number, line in lines:
         values = _object(line)
         if values is None and number == lines[-1][0]:
@@ -70,11 +70,9 @@ def read(text: str) -> list[DeviceRecord]:
 
 
 def _object(line: str) -> dict[str, Any] | None:
-    if not line.lstrip().startswith("{"):
-        return None
     try:
         value = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 
@@ -94,7 +92,7 @@ def _reading(metrics: Metrics, time: object) -> Tick:
         **{reading: quantity(metrics.get(metric), unit=unit) for reading, (metric, unit) in AMOUNTS.items()},
         **{reading: whole(metrics.get(metric)) for reading, metric in COUNTS.items()},
         remapped_rows=None if None in remapped else sum(count for count in remapped if count is not None),
-        time=match and f"{match[1]}T{match[2]}",
+        time=match and valid_time(f"{match[1]}T{match[2]}"),
     )
 
 

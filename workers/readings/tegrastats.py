@@ -5,37 +5,43 @@ Described in the Jetson Linux Developer Guide, "tegrastats Utility", and its cha
 - `MB` is MiB: the tool divides the kernel's kB by 1024. Memory is the host's; the GPU shares it.
 - A load without a clock is the GPU's real load, but of the memory (`EMC_FREQ 0%`) it is what a user that may not look
   is told. A clock of 0 is a GPU that is switched off. `GR3D_FREQ` gives a clock for each cluster; the highest counts.
-- Of `NAME now/average[/highest]` only the first number is of the moment. Numbers without a unit are mW.
+- Of `NAME now/average[/highest]` only the first number is of the moment. Numbers without a unit are mW. A line may have
+  a logger's time before it, which is taken where it is the only one and in ISO 8601.
 - A sensor that is off reads -256 C. `PMIC` is a fixed number on most boards, and is not read at all.
 - Power is that of the board's one input where it measures one, else of the rails that add up to the module. On AGX
-  Orin `VDDQ_VDD2_1V8AO` is part of `VIN_SYS_5V0`. A board that is not known here tells no power.
+  Orin `VDDQ_VDD2_1V8AO` is part of `VIN_SYS_5V0`. Thor tells its input only with some releases, and then as the last
+  rail. A board that is not known here tells no power.
 """
 
 from __future__ import annotations
 
 import re
-from datetime import datetime
 
-from workers.readings.quantities import quantity, whole
+from workers.readings.quantities import quantity, valid_time, whole
 from workers.readings.reader import Reader
 from workers.readings.record import DeviceRecord, Tick, facts, tick
 
 LINE = re.compile(
-    r"^[ \t]*(?:\d\d-\d\d-\d{4} \d\d:\d\d:\d\d )?RAM \d+/\d+[kMG]B\b.*\b(?:CPU|cpu) \[", re.MULTILINE
+    r"^(?=[^\n]{0,128}?RAM \d)[ \t]*(?:[^\n]{0,64}?\d\d:\d\d:\d\d[^\n]{0,48}?[ \t])?RAM \d+/\d+[kMG]B\b.*"
+    r"\b(?:CPU|cpu) \[",
+    re.MULTILINE,
 )
-DATE = re.compile(r"^\s*(\d\d-\d\d-\d{4} \d\d:\d\d:\d\d) ")
+DATE = re.compile(r"\b(\d\d)-(\d\d)-(\d{4}) (\d\d:\d\d:\d\d) RAM ")
+LOGGED = re.compile(r"\b(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?)(?=[^\n]*\bRAM )")
 MEMORY = re.compile(r"\bRAM (\d+)/(\d+)([kMG])B\b")
 CLOCKS = r"(?:@(?:\[(?P<clocks>[^\]]*)\]|(?P<clock>\d+)(?=\s)))?"
 LOAD = r"(?:(?P<load>\d+)%)?" + CLOCKS + r"(?=\s)"
 GPU = re.compile(r"\bGR3D\d?(?:_FREQ)? " + LOAD)
 EMC = re.compile(r"\bEMC(?:_FREQ)? " + LOAD)
 TEMPERATURE = re.compile(r"(?<=\s)(\w+)@(-?\d+(?:\.\d+)?)C(?=[\s/])")
-RAIL = re.compile(r"(?<=\s)([A-Za-z]\w*) (-?\d+)(mW)?/-?\d*")
+RAIL = re.compile(r"(?<=\s)([A-Za-z]\w*) (-?\d+)(?:(?:mW)?/-?\d*|mW(?=\s|$))")
 
 INPUTS = ("VDD_IN", "POM_5V_IN", "VIN")
 """Rails that hold all others: of the module, and on Thor of the module and its carrier."""
 
+THOR = ("VDD_GPU", "VDD_CPU_SOC_MSS", "VIN_SYS_5V0")
 SUMS = (
+    THOR,
     ("VDD_GPU_SOC", "VDD_CPU_CV", "VIN_SYS_5V0"),  # AGX Orin
     ("GPU", "CPU", "SOC", "CV", "VDDRQ", "SYS5V"),  # AGX Xavier
 )
@@ -89,14 +95,23 @@ def read_line(line: str) -> Tick:
         mem_util=emc_load if emc_clock_hz or emc_load else None,
         mem_clock_hz=emc_clock_hz,
         temp_c=temperature_c(_sensors(line)),
-        power_w=power_w({rail[1]: float(rail[2]) / 1000 for rail in RAIL.finditer(line)}),
+        power_w=_power_w(line),
         mem_used_b=whole(f"{memory[1]}{memory[3]}iB") if memory else None,
     )
 
 
 def _time(line: str) -> str | None:
-    date = DATE.match(line)
-    return datetime.strptime(date[1], "%m-%d-%Y %H:%M:%S").isoformat() if date else None  # noqa: DTZ007 (none is told)
+    if date := DATE.search(line):
+        return valid_time(f"{date[3]}-{date[1]}-{date[2]}T{date[4]}")
+    logged = LOGGED.search(line)
+    return valid_time(f"{logged[1]}T{logged[2]}") if logged else None
+
+
+def _power_w(line: str) -> float | None:
+    """Return the module's power [W]; of a line of Thor's that ends among the rails, None: the input may be missing."""
+    rails = {rail[1]: float(rail[2]) / 1000 for rail in RAIL.finditer(line)}
+    cut = not line.endswith("\n") and rails.keys() >= set(THOR) and rails.keys().isdisjoint(INPUTS)
+    return None if cut else power_w(rails)
 
 
 def _load(pattern: re.Pattern[str], line: str) -> tuple[float | None, float | None]:

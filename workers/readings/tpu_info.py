@@ -45,7 +45,7 @@ TITLES = re.compile(
     r"|TPU Device Status|TPU Runtime HBM Utilization|TensorCore Utilization)[ \t]*\r?$",
     re.MULTILINE,
 )
-HEAD = re.compile(r"^\W*(?:-\s*)?libtpu version:", re.MULTILINE | re.IGNORECASE)
+HEAD = re.compile(r"^[^\w\n]*libtpu version:", re.MULTILINE | re.IGNORECASE)
 ACCELERATOR = re.compile(r"accelerator type:|TPU Topology:", re.IGNORECASE)
 HEAD_LINE = re.compile(r"\W*(?:refresh rate|last update|(?:libtpu|tpu-info) version)\s*:", re.IGNORECASE)
 NO_CHIPS = re.compile(r"^No TPU chips found\.\s*$", re.MULTILINE)

@@ -1,40 +1,44 @@
-"""`xpu-smi` (and `xpumcli`) of Intel's data centre GPUs: `discovery`, `stats` and `dump`, as tables, CSV and JSON.
+"""`xpu-smi` (and `xpumcli`) of Intel's data centre GPUs: `stats` as a table and JSON, and `dump`, which is CSV.
 
 Described in the Intel XPU System Management Interface User Guide. What is easily taken for something else:
 
 - `GPU Memory Util (%)` is how full memory is, not how busy; `GPU Memory Bandwidth (%)` is how busy it is.
 - A GPU of several tiles may tell each tile's value. The guide says what the device's is: the mean, and the sum of
   memory and of errors. Of power it does not say. A dump of tiles is one device for each.
+- Errors of the daemon's statistics are of its last span, with the `total` behind them, which is the counter.
+- Units that are active, stalled and idle for no time at all are those of a GPU that does not count them.
 - Of a dump, `DeviceId` and the time of the day are all that is told of device and date. Its counter of energy is of a
   span that the guide does not tell, and is not read.
-- `Core Clock Rate` is the highest clock; `Number of EUs` counts execution units, the compute cores here.
 - JSON gives memory in MiB, or in bytes in early versions, where it is a whole number far beyond any GPU's MiB.
 """
 
 from __future__ import annotations
 
 import csv
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+from workers.readings import xpu_smi_discovery, xpu_smi_summary
 from workers.readings.quantities import quantity, whole
-from workers.readings.reader import Reader, UnreadableError
-from workers.readings.record import DeviceRecord, Facts, Tick, facts, slug, tick
+from workers.readings.reader import Reader
+from workers.readings.record import DeviceRecord, Tick, facts, tick
+from workers.readings.xpu_smi_documents import devices, objects
+from workers.readings.xpu_smi_rows import ROW, csv_rows
 
-ROW = re.compile(r"^[ \t]*\|([^|\n]*)\|([^|\n]*)\|[ \t]*\r?$", re.MULTILINE)
-DUMP = re.compile(r"^[ \t]*Timestamp,[ \t]*DeviceId\b.*$", re.MULTILINE)
-LISTED = re.compile(
-    r'^[ \t]*"?Device ID"?,"?(?:Device Name|Vendor Name|UUID|PCI BDF Address)\b.*$', re.MULTILINE
-)
+DUMP = re.compile(r"^[ \t]*Timestamp,[ \t]*DeviceId[ \t]*(?:,.*)?$", re.MULTILINE)
 UNIT = re.compile(r"\s*\(([^()]*)\)\s*$")
 TILE = re.compile(r"Tile \d+: *([^;,]*)")
 CURRENT = re.compile(r"current: *([^,;]*)")
-DEGREES = ("C", "°C", "Celsius Degree", "Degrees Celsius")
+TOTAL = re.compile(r"total: *([^,;]*)")
+DATED = re.compile(r"(\d{4})/(\d\d)/(\d\d)[ T](\d.*)")
+DEGREES = ("C", "°C", "Celsius", "Celsius Degree", "Degrees Celsius")
 MOST_MIB = 2**22
 """No GPU has so much memory [MiB]: a larger number is of bytes."""
+
+EU_ACTIVE, EU_STALL, EU_IDLE = "eu_active", "eu_stall", "eu_idle"
+"""How long the array of units does what; these are no readings of their own."""
 
 FIELDS = {
     "average % utilization of": "util",
@@ -47,8 +51,12 @@ FIELDS = {
     "gpu memory bandwidth": "dram_active",
     "gpu memory bandwidth utilization": "dram_active",
     "gpu memory used": "mem_used_b",
-    "eu array idle": "sm_active",
-    "gpu eu array idle": "sm_active",
+    "eu array active": EU_ACTIVE,
+    "gpu eu array active": EU_ACTIVE,
+    "eu array stall": EU_STALL,
+    "gpu eu array stall": EU_STALL,
+    "eu array idle": EU_IDLE,
+    "gpu eu array idle": EU_IDLE,
     "fan speed": "fan",
     "mem errors correctable": "ecc_corrected",
     "mem errors uncorrectable": "ecc_uncorrected",
@@ -66,7 +74,9 @@ METRICS = {
     "XPUM_STATS_MEMORY_TEMPERATURE": ("mem_temp_c", "C"),
     "XPUM_STATS_MEMORY_BANDWIDTH": ("dram_active", "%"),
     "XPUM_STATS_MEMORY_USED": ("mem_used_b", "MiB"),
-    "XPUM_STATS_EU_IDLE": ("sm_active", "%"),
+    "XPUM_STATS_EU_ACTIVE": (EU_ACTIVE, "%"),
+    "XPUM_STATS_EU_STALL": (EU_STALL, "%"),
+    "XPUM_STATS_EU_IDLE": (EU_IDLE, "%"),
     "XPUM_STATS_RAS_ERROR_CAT_NON_COMPUTE_ERRORS_CORRECTABLE": ("ecc_corrected", ""),
     "XPUM_STATS_RAS_ERROR_CAT_NON_COMPUTE_ERRORS_UNCORRECTABLE": ("ecc_uncorrected", ""),
 }
@@ -80,14 +90,18 @@ COUNTS = ("mem_used_b", "ecc_corrected", "ecc_uncorrected")
 
 
 def _reading(values: Mapping[str, float | None], **others: object) -> Tick:
-    """Return a tick of readings in base units; an array of units that is idle so long has work for the rest."""
-    known: dict[str, object] = {name: value for name, value in values.items() if value is not None}
-    idle = values.get("sm_active")
-    if idle is not None:
-        known["sm_active"] = round(1 - idle, 9)
+    """Return a tick of readings in base units."""
+    known: dict[str, object] = {name: value for name, value in values.items() if not name.startswith("eu_")}
     known |= {name: round(value) for name in COUNTS if (value := values.get(name)) is not None}
     known["sm_clock_hz"] = values.get("sm_clock_hz") or None
-    return tick(**known, **others)
+    return tick(**known, sm_active=_sm_active(values), **others)
+
+
+def _sm_active(values: Mapping[str, float | None]) -> float | None:
+    """Return how long the array of units has work: whenever it is not idle; None where it does not count that."""
+    told = [value for name in (EU_ACTIVE, EU_STALL, EU_IDLE) if (value := values.get(name)) is not None]
+    idle = values.get(EU_IDLE)
+    return None if idle is None or (len(told) > 1 and not any(told)) else round(1 - idle, 9)
 
 
 def _field(title: str) -> tuple[str | None, str]:
@@ -100,14 +114,18 @@ def _field(title: str) -> tuple[str | None, str]:
 
 def _value(text: str, name: str, unit: str) -> float | None:
     """Return a cell's value in base units: the device's own, or what the guide says that it is of its tiles."""
-    tiles = TILE.findall(text)
-    if not tiles:
-        current = CURRENT.search(text)
-        return quantity(current[1] if current else text.split(";")[0], unit=unit)
-    if "current:" in text:
-        tiles = CURRENT.findall(text)
-    values = [quantity(tile, unit=unit) for tile in tiles]
+    own = quantity(text.split(";")[0], unit=unit)
+    if own is not None:
+        return own
+    parts = next((found for form in (TOTAL, CURRENT, TILE) if (found := form.findall(text))), [])
+    return _of_tiles([quantity(part, unit=unit) for part in parts], name)
+
+
+def _of_tiles(values: Sequence[float | None], name: str) -> float | None:
+    """Return what the guide says that a device's value is of its tiles'."""
     known = [value for value in values if value is not None]
+    if not known:
+        return None
     if len(known) < len(values) or (name == "power_w" and len(known) > 1):
         return None
     return sum(known) if name in COUNTS else fmean(known)
@@ -137,7 +155,7 @@ def read_dump(text: str) -> list[DeviceRecord]:
     assert header is not None, "a dump is recognised by its header"
     columns = [column.strip() for column in next(csv.reader([header[0]]))]
     readings: dict[str, list[Tick]] = {}
-    for row in _rows(text[header.end() :], columns):
+    for row in csv_rows(text[header.end() :], columns):
         device = row["DeviceId"] + (f"/{row['TileId']}" if row.get("TileId") else "")
         readings.setdefault(device, []).append(_dumped(row))
     return [
@@ -146,18 +164,6 @@ def read_dump(text: str) -> list[DeviceRecord]:
         )
         for device, ticks in readings.items()
     ]
-
-
-def _rows(text: str, columns: Sequence[str]) -> Iterator[dict[str, str]]:
-    """Yield whole rows; where the text ends within the last one's last cell, that cell may have been cut."""
-    lines = text.splitlines()
-    for number, cells in enumerate(csv.reader(lines, skipinitialspace=True), start=1):
-        if len(cells) != len(columns) or cells[0].strip() == columns[0]:
-            continue
-        row = dict(zip(columns, (cell.strip() for cell in cells), strict=True))
-        if number == len(lines) and not text.endswith("\n"):
-            row[columns[-1]] = ""
-        yield row
 
 
 def _dumped(row: Mapping[str, str]) -> Tick:
@@ -169,7 +175,9 @@ def _dumped(row: Mapping[str, str]) -> Tick:
             reasons = _reasons(text)
         elif name is not None:
             values[name] = _value(text, name, "%" if name == "util" else unit)
-    return _reading(values, time=row["Timestamp"] or None, throttle_reasons=reasons)
+    return _reading(
+        values, time=DATED.sub(r"\1-\2-\3T\4", row["Timestamp"]) or None, throttle_reasons=reasons
+    )
 
 
 # --- stats ---
@@ -184,24 +192,31 @@ def is_stats(text: str) -> bool:
 
 
 def read_stats(text: str) -> list[DeviceRecord]:
-    """Return each device whose table is in the text, with the one reading that it is."""
-    tables: dict[str, list[tuple[str, str]]] = {}
-    title, device = "", ""
+    """Return each device whose table is in the text, with a reading for each of its tables."""
+    readings: dict[str, list[Tick]] = {}
+    for device, rows in _tables(text):
+        readings.setdefault(device, []).append(_told(rows))
+    return [
+        DeviceRecord("intel", "intel", facts(index=whole(device)), tuple(ticks))
+        for device, ticks in readings.items()
+    ]
+
+
+def _tables(text: str) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the device and the rows of each table; of tiles, the last row of a text may lack some: it is left out."""
+    tables: list[tuple[str, list[tuple[str, str]]]] = []
     for first, second in ((first.strip(), second.strip()) for first, second in ROW.findall(text)):
         if first == "Device ID":
-            device = second
-            tables.setdefault(device, [])
-        elif first:
-            title = first
-            tables.setdefault(device, []).append((title, second))
-        elif second and tables.get(device):
-            title, begun = tables[device].pop()
-            tables[device].append((title, f"{begun}; {second}" if begun else second))
-    return [
-        DeviceRecord("intel", "intel", facts(index=whole(device)), (_told(rows),))
-        for device, rows in tables.items()
-        if device
-    ]
+            tables.append((second, []))
+        elif first and tables:
+            tables[-1][1].append((first, second))
+        elif second and tables and tables[-1][1]:
+            title, begun = tables[-1][1].pop()
+            tables[-1][1].append((title, f"{begun}; {second}" if begun else second))
+    ends_within = text.rstrip().rpartition("\n")[2].lstrip().startswith("|")
+    if ends_within and tables and tables[-1][1] and TILE.search(tables[-1][1][-1][1]):
+        tables[-1][1].pop()
+    return [(device, rows) for device, rows in tables if device]
 
 
 def _told(rows: Sequence[tuple[str, str]]) -> Tick:
@@ -216,150 +231,51 @@ def _told(rows: Sequence[tuple[str, str]]) -> Tick:
 
 def is_stats_json(text: str) -> bool:
     """Tell whether the text is statistics as JSON."""
-    return '"device_level"' in text and "XPUM_STATS_" in text
+    return ('"device_level"' in text or '"tile_level"' in text) and "XPUM_STATS_" in text
 
 
 def read_stats_json(text: str) -> list[DeviceRecord]:
-    """Return each device with its one reading.
+    """Return each device with a reading for each of its statistics.
 
     Raises:
         UnreadableError: the text is no whole JSON.
     """
+    readings: dict[int | None, list[Tick]] = {}
+    for device in devices(text):
+        if isinstance(device.get("device_level"), list) or isinstance(device.get("tile_level"), list):
+            readings.setdefault(whole(device.get("device_id")), []).append(_measured(device))
     return [
-        DeviceRecord("intel", "intel", facts(index=whole(device.get("device_id"))), (_measured(device),))
-        for device in _devices(text)
-        if isinstance(device.get("device_level"), list)
+        DeviceRecord("intel", "intel", facts(index=index), tuple(ticks)) for index, ticks in readings.items()
     ]
 
 
 def _measured(device: Mapping[str, Any]) -> Tick:
+    """Return what a device's statistics tell; what only its tiles tell is as the guide says."""
+    tiles = [_metrics(tile.get("data_list")) for tile in objects(device.get("tile_level"))]
+    names = {name for tile in tiles for name in tile}
+    values = {name: _of_tiles([tile.get(name) for tile in tiles], name) for name in names}
+    moment = device.get("timestamp", device.get("end"))
+    return _reading(
+        values | _metrics(device.get("device_level")), time=moment if isinstance(moment, str) else None
+    )
+
+
+def _metrics(listed: object) -> dict[str, float | None]:
     values: dict[str, float | None] = {}
-    for metric in device["device_level"]:
+    for metric in objects(listed):
         name, unit = METRICS.get(str(metric.get("metrics_type")), (None, ""))
         value = metric.get("value")
         if name == "mem_used_b" and isinstance(value, int) and value >= MOST_MIB:
             unit = "B"
         if name is not None:
             values[name] = quantity(value, unit=unit)
-    moment = device.get("timestamp")
-    return _reading(values, time=moment if isinstance(moment, str) else None)
-
-
-def _devices(text: str) -> list[dict[str, Any]]:
-    start = re.search(r"^\s*[\[{]", text, re.MULTILINE)
-    try:
-        found = json.JSONDecoder().raw_decode(text[start.start() :].lstrip() if start else text)[0]
-    except json.JSONDecodeError as error:
-        raise UnreadableError(f"xpu-smi: no whole JSON: {error}") from error
-    listed = found.get("device_list", [found]) if isinstance(found, dict) else found
-    return [device for device in listed if isinstance(device, dict)]
-
-
-# --- discovery ---
-
-
-def is_discovery(text: str) -> bool:
-    """Tell whether the text has a table of devices."""
-    return any(
-        (title.strip(), value.strip()) == ("Device ID", "Device Information")
-        for title, value in ROW.findall(text)
-    )
-
-
-def read_discovery(text: str) -> list[DeviceRecord]:
-    """Return the devices that a table describes, in lines `Name: value`."""
-    devices: list[tuple[str, dict[str, str]]] = []
-    for first, second in ((first.strip(), second.strip()) for first, second in ROW.findall(text)):
-        if first and first != "Device ID":
-            devices.append((first, {}))
-        name, colon, value = second.partition(":")
-        if colon and devices:
-            devices[-1][1].setdefault(_key(name), value.strip())
-    return [_found(index, told) for index, told in devices]
-
-
-def is_discovery_csv(text: str) -> bool:
-    """Tell whether the header of a list of devices is in the text."""
-    return LISTED.search(text) is not None
-
-
-def read_discovery_csv(text: str) -> list[DeviceRecord]:
-    """Return the devices of a list with the properties that were asked for."""
-    header = LISTED.search(text)
-    assert header is not None, "a list is recognised by its header"
-    columns = [column.strip() for column in next(csv.reader([header[0]]))]
-    rows = _rows(text[header.end() :], columns)
-    return [_found(row["Device ID"], {_key(name): value for name, value in row.items()}) for row in rows]
-
-
-def is_discovery_json(text: str) -> bool:
-    """Tell whether the text is devices as JSON."""
-    listed = re.search(r'^\s*\{\s*"device_list"\s*:', text, re.MULTILINE) is not None
-    return listed or ('"pci_bdf_address"' in text and '"device_id"' in text and not is_stats_json(text))
-
-
-def read_discovery_json(text: str) -> list[DeviceRecord]:
-    """Return the devices of a list, or the one that was asked for in detail.
-
-    Raises:
-        UnreadableError: the text is no whole JSON.
-    """
-    return [
-        _found(device.get("device_id"), {_key(name): value for name, value in device.items()})
-        for device in _devices(text)
-    ]
-
-
-def _key(name: str) -> str:
-    """Return a property's name as JSON and tables share it: lower case, words joined by underscores."""
-    return "_".join(re.findall(r"[a-z0-9]+", name.lower()))
-
-
-def _found(index: object, told: Mapping[str, Any]) -> DeviceRecord:
-    model = _text(told, "device_name")
-    device_class = (
-        slug("intel", re.sub(r"\((?:R|TM|C)\)|^Intel\b|\bGraphics\b", " ", model)) if model else "intel"
-    )
-    return DeviceRecord("intel", re.sub(r"^intel-intel-", "intel-", device_class), _facts(index, told, model))
-
-
-def _facts(index: object, told: Mapping[str, Any], model: str | None) -> Facts:
-    bus, ecc = _text(told, "pci_bdf_address"), _text(told, "ecc_state", "memory_ecc_state")
-    return facts(
-        index=whole(index),
-        uuid=_text(told, "uuid"),
-        serial=_text(told, "serial_number"),
-        pci_bus_id=bus.lower() if bus else None,
-        model=model,
-        cores=whole(told.get("number_of_eus")),
-        memory_b=_memory_b(told),
-        driver=_text(told, "driver_version"),
-        firmware=_text(told, "gfx_firmware_version", "firmware_version"),
-        sm_clock_max_hz=quantity(told.get("core_clock_rate_mhz", told.get("core_clock_rate")), unit="MHz")
-        or None,
-        ecc_mode={"enabled": True, "disabled": False}.get(ecc.lower()) if ecc else None,
-        pcie_gen_max=whole(told.get("pcie_generation")) or None,
-        pcie_width_max=whole(told.get("pcie_max_link_width")) or None,
-    )
-
-
-def _memory_b(told: Mapping[str, Any]) -> int | None:
-    """Return the memory [B]; 0 is a GPU that shares the host's."""
-    size = told.get("memory_physical_size_byte")
-    return (whole(size) if size is not None else whole(told.get("memory_physical_size"), unit="MiB")) or None
-
-
-def _text(told: Mapping[str, Any], *names: str) -> str | None:
-    """Return the first of these properties that says something."""
-    texts = (str(told[name]).strip() for name in names if told.get(name) is not None)
-    return next((text for text in texts if text and text.lower() not in ("unknown", "n/a", "-1")), None)
+    return values
 
 
 READERS = (
     Reader("xpu-smi", "dump", is_dump, read_dump),
     Reader("xpu-smi", "stats", is_stats, read_stats),
     Reader("xpu-smi", "stats-json", is_stats_json, read_stats_json),
-    Reader("xpu-smi", "discovery", is_discovery, read_discovery),
-    Reader("xpu-smi", "discovery-csv", is_discovery_csv, read_discovery_csv),
-    Reader("xpu-smi", "discovery-json", is_discovery_json, read_discovery_json),
+    *xpu_smi_discovery.READERS,
+    *xpu_smi_summary.READERS,
 )

@@ -252,8 +252,12 @@ def _context(signs: Signs) -> Iterable[Finding]:
             if signs.intensity < signs.ridge
             else "right of the ridge"
         )
-        text = f"{signs.intensity:.3g} FLOP for each byte lies {side} at {signs.ridge:.3g}"
+        text = f"{_digits(signs.intensity)} FLOP for each byte lies {side} at {_digits(signs.ridge)}"
         yield Finding("intensity", signs.intensity, text)
+
+
+def _digits(value: float) -> str:
+    return f"{value:.0f}" if 1000 <= value < 1e6 else f"{value:.3g}"
 
 
 def _percent(share: float) -> str:

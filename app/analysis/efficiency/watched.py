@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from statistics import fmean, median
 from typing import Any
 
@@ -47,7 +48,11 @@ def _is_device(columns: object) -> bool:
 
 
 def watched(
-    devices: Sequence[Columns], window_ns: Window | None, highest_hz: Sequence[float | None]
+    devices: Sequence[Columns],
+    window_ns: Window | None,
+    highest_hz: Sequence[float | None],
+    *,
+    fewest: int = FEWEST,
 ) -> dict[str, float]:
     """Return what the devices did in a window, under the names of `bottleneck.Signs`; what is not told is left out.
 
@@ -55,13 +60,19 @@ def watched(
         devices: the columns of each device.
         window_ns: from when to when, by the clock of `t_ns`; None for all readings.
         highest_hz: the highest clock of each device [Hz], in the same order; None where it is not known.
+        fewest: how many readings of a device say something.
     """
     seen = [_within(columns, window_ns) for columns in devices]
-    told = {name: _together(fmean, [_share(of_device, name) for of_device in seen]) for name in SHARES}
+    told = {
+        name: _together(fmean, [_share(of_device, name, fewest) for of_device in seen]) for name in SHARES
+    }
     told |= {
-        "power_throttle_share": _together(max, [_held(of_device, POWER) for of_device in seen]),
-        "thermal_throttle_share": _together(max, [_held(of_device, THERMAL) for of_device in seen]),
-        "clock_share": _together(min, list(map(_clock_share, seen, _padded(highest_hz, len(seen))))),
+        "power_throttle_share": _together(max, [_held(of_device, POWER, fewest) for of_device in seen]),
+        "thermal_throttle_share": _together(max, [_held(of_device, THERMAL, fewest) for of_device in seen]),
+        "clock_share": _together(
+            min,
+            [_clock_share(*one, fewest) for one in zip(seen, _padded(highest_hz, len(seen)), strict=True)],
+        ),
     }
     return {name: value for name, value in told.items() if value is not None}
 
@@ -72,7 +83,7 @@ def _within(columns: Columns, window_ns: Window | None) -> dict[str, list[Any]]:
     places = [
         place
         for place, moment in enumerate(moments)
-        if window_ns is None or (moment is not None and window_ns[0] <= moment <= window_ns[1])
+        if window_ns is None or (_is_number(moment) and window_ns[0] <= moment <= window_ns[1])
     ]
     return {
         name: [told[0]] * len(places) if len(told) == 1 else [told[place] for place in places]
@@ -87,27 +98,35 @@ def _together(combine: Any, values: Sequence[float | None]) -> float | None:
     return combine(known) if known and len(known) == len(values) else None
 
 
-def _share(told: Mapping[str, Sequence[Any]], name: str) -> float | None:
+def _share(told: Mapping[str, Sequence[Any]], name: str, fewest: int) -> float | None:
     known = _numbers(told.get(name, ()))
-    return fmean(known) if len(known) >= FEWEST else None
+    return fmean(known) if len(known) >= fewest else None
 
 
-def _held(told: Mapping[str, Sequence[Any]], reasons: frozenset[str]) -> float | None:
+def _held(told: Mapping[str, Sequence[Any]], reasons: frozenset[str], fewest: int) -> float | None:
     """Return the share of the readings in which one of the reasons held the clock down."""
-    known = [set(held) for held in told.get("throttle_reasons", ()) if isinstance(held, list)]
-    return fmean(bool(held & reasons) for held in known) if len(known) >= FEWEST else None
+    known = [held for held in told.get("throttle_reasons", ()) if isinstance(held, list)]
+    return (
+        fmean([any(one in reasons for one in map(str, held)) for held in known])
+        if len(known) >= fewest
+        else None
+    )
 
 
-def _clock_share(told: Mapping[str, Sequence[Any]], highest_hz: float | None) -> float | None:
+def _clock_share(told: Mapping[str, Sequence[Any]], highest_hz: float | None, fewest: int) -> float | None:
     """Return the median clock while the device had work, over its highest."""
-    clocks = told.get("sm_clock_hz", ())
-    utils = told.get("util", [None] * len(clocks))
-    busy = _numbers(clock for clock, util in zip(clocks, utils, strict=True) if util is None or util > 0)
-    return median(busy) / highest_hz if len(busy) >= FEWEST and highest_hz else None
+    clocks, utils = told.get("sm_clock_hz", ()), told.get("util", ())
+    pairs = zip_longest(clocks, utils)
+    busy = _numbers(clock for clock, util in pairs if not _is_number(util) or util > 0)
+    return median(busy) / highest_hz if len(busy) >= fewest and highest_hz else None
 
 
 def _numbers(values: Iterable[Any]) -> list[float]:
-    return [value for value in values if isinstance(value, int | float)]
+    return [value for value in values if _is_number(value)]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float)
 
 
 def _padded(values: Sequence[float | None], length: int) -> list[float | None]:

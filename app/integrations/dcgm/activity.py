@@ -65,7 +65,7 @@ def device_activity(
             return _look(look_up, about, spans, agent_ahead_s)
     except UnavailableError as error:
         log.info("no activity of %s: %s", gpu.uuid, error)
-        return replace(about, reason=str(error))
+        return replace(about, unanswered=True, reason=str(error))
 
 
 def _look(look_up: LookUp, about: Activity, spans: Sequence[Window], agent_ahead_s: float | None) -> Activity:

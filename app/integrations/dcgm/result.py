@@ -52,6 +52,7 @@ class Activity:
 
     `windows` are those that were asked for, by the clock that they came with; `moved` is None where one of the clocks
     is not known. `asked_early` says that the end of the last window was not scraped yet: asking later tells more.
+    `unanswered` says that the server was away or refused to answer: asking later may tell.
     """
 
     device: Gpu
@@ -61,6 +62,7 @@ class Activity:
     readings: Mapping[str, Reading] = field(default_factory=dict)
     moved: Moved | None = None
     asked_early: bool = False
+    unanswered: bool = False
     notes: tuple[str, ...] = ()
     reason: str | None = None
 
@@ -72,6 +74,7 @@ class Activity:
             "windows": [[start.isoformat(), end.isoformat()] for start, end in self.windows],
             "asked_at": self.asked_at.isoformat(),
             "asked_early": self.asked_early,
+            "unanswered": self.unanswered,
             "moved": asdict(self.moved) if self.moved else None,
             "readings": {name: _reading_document(reading) for name, reading in self.readings.items()},
             "notes": list(self.notes),

@@ -135,7 +135,7 @@ def find(
 def wanted(session: Session, project_id: int, *, before: int | None, limit: int) -> Sequence[ChangeContext]:
     """Return the project's suspicions that somebody else is to settle, the newest first, with ids below `before`.
 
-    These are beyond chance among the series of their commit, and no job of ours is to settle them.
+    These are beyond chance among the series of their commit, not the machine's, and no job of ours is to settle them.
     """
     is_measured = exists().where(
         RequestJob.request_id == ChangePoint.request_id,
@@ -148,6 +148,7 @@ def wanted(session: Session, project_id: int, *, before: int | None, limit: int)
             ChangePoint.project_id == project_id,
             ChangePoint.state == ChangeState.SUSPECTED,
             ChangePoint.reason.is_distinct_from(WITHIN_CHANCE),
+            ChangePoint.label.is_(None),
             ~is_measured,
         )
         .order_by(ChangePoint.id.desc())
@@ -221,6 +222,7 @@ def unasked(session: Session, age: timedelta, limit: int) -> Sequence[int]:
         .where(
             Result.run_id.is_not(None) | is_within_chance,
             ChangePoint.request_id.is_(None),
+            ChangePoint.label.is_(None),
             ChangePoint.examined_at < func.clock_timestamp() - patience,
         )
     )

@@ -43,7 +43,21 @@ def free_devices(
 
 
 def next_claimable(session: Session, device_class: str, device_ids: Sequence[int]) -> Job | None:
-    """Lock and return the job to do next on these free devices of one class; None if there is none."""
+    """Lock and return the job to do next on these free devices of one class; None if there is none.
+
+    A device's own job does not take it from one that comes before it and waits for more devices. Calibrations are for
+    devices in quarantine alone.
+    """
+    waiting = aliased(Job)
+    is_in_the_way = Job.device_id.is_not(None) & exists().where(
+        waiting.state == JobState.QUEUED,
+        waiting.device_class == device_class,
+        waiting.device_id.is_(None),
+        waiting.band < Job.band,
+        waiting.devices_needed > len(device_ids),
+        waiting.not_before <= func.clock_timestamp(),
+        waiting.attempt < waiting.max_attempts,
+    )
     return session.scalars(
         select(Job)
         .where(
@@ -53,6 +67,8 @@ def next_claimable(session: Session, device_class: str, device_ids: Sequence[int
             Job.device_id.is_(None) | Job.device_id.in_(device_ids),
             Job.not_before <= func.clock_timestamp(),
             Job.attempt < Job.max_attempts,
+            Job.policy["purpose"].astext.is_distinct_from("calibrate"),
+            ~is_in_the_way,
         )
         .order_by(Job.band, Job.id)
         .limit(1)
@@ -302,19 +318,22 @@ def newest_on(session: Session, device_class: str) -> Job | None:
     ).one_or_none()
 
 
-def newest_landed_on(session: Session, device_class: str) -> Job | None:
-    """Return the newest job on a class of devices whose head has landed since: another job measured it in a history.
+def landed_on(session: Session, device_class: str) -> Sequence[Job]:
+    """Return of each project's suites on a class of devices the newest job whose head has landed, the newest first.
 
-    As with `newest_landed`, only so its settings have been agreed to.
+    Landed means that another job had it for its base, and so measured it as a point of a history. As with
+    `newest_landed`, only so the job's settings have been agreed to.
     """
-    point, its_run = aliased(Result), aliased(Run)
-    has_landed = (
-        exists()
-        .where(point.branch.is_not(None), point.commit_id == Job.head_commit_id)
-        .where(its_run.id == point.run_id, its_run.job_id != Job.id)
+    later = aliased(Job)
+    has_landed = exists().where(
+        later.project_id == Job.project_id,
+        later.base_commit_id == Job.head_commit_id,
+        later.state == JobState.SUCCEEDED,
+        later.device_id.is_(None),
+        later.id != Job.id,
     )
-    return session.scalars(
-        select(Job)
+    newest = (
+        select(func.max(Job.id))
         .where(
             Job.device_class == device_class,
             Job.devices_needed == 1,
@@ -323,9 +342,14 @@ def newest_landed_on(session: Session, device_class: str) -> Job | None:
             ~Job.policy.has_key("history"),
             has_landed,
         )
-        .order_by(Job.id.desc())
-        .limit(1)
-    ).one_or_none()
+        .group_by(Job.project_id, Job.suite)
+    )
+    return session.scalars(select(Job).where(Job.id.in_(newest)).order_by(Job.id.desc())).all()
+
+
+def is_made(session: Session, key: str) -> bool:
+    """Tell whether there is a job of this key, in any state."""
+    return session.scalar(select(Job.id).where(Job.key == key)) is not None
 
 
 def bundles_with(session: Session, project_id: int, commit_ids: Sequence[int]) -> Sequence[str]:

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, func, select, tuple_
+from sqlalchemy import Row, Select, func, select, tuple_
 from sqlalchemy.orm import Session
 
-from app.store.tables import Attempt, AuditLog, Control, Epoch, Job, LeaseDevice, Result, Run, SelfCheck
+from app.domain.jobs import TERMINAL
+from app.store.tables import (
+    Attempt,
+    AuditLog,
+    Control,
+    Epoch,
+    Invocation,
+    Job,
+    LeaseDevice,
+    Result,
+    Run,
+    SelfCheck,
+)
 
 
 def last_epoch(session: Session, device_id: int) -> Epoch | None:
@@ -25,25 +37,17 @@ def last_epochs(session: Session) -> dict[int, Epoch]:
     return {row.device_id: row for row in session.scalars(select(Epoch).where(Epoch.id.in_(newest)))}
 
 
-def epochs(session: Session, device_id: int) -> Sequence[Epoch]:
-    """Return the device's epochs, oldest first."""
-    return session.scalars(select(Epoch).where(Epoch.device_id == device_id).order_by(Epoch.id)).all()
-
-
-def epochs_between(
-    session: Session, device_ids: Sequence[int], after: datetime, until: datetime
+def epochs_until(
+    session: Session, device_ids: Sequence[int], until: datetime, *, most: int
 ) -> Sequence[Epoch]:
-    """Return the epochs, but for a device's first, that began for one of these devices within a time."""
-    return session.scalars(
+    """Return the last epochs that had begun for one of these devices by then, oldest first."""
+    found = session.scalars(
         select(Epoch)
-        .where(
-            Epoch.device_id.in_(device_ids),
-            Epoch.began_at > after,
-            Epoch.began_at <= until,
-            Epoch.changes != {},
-        )
-        .order_by(Epoch.id)
+        .where(Epoch.device_id.in_(device_ids), Epoch.began_at <= until)
+        .order_by(Epoch.id.desc())
+        .limit(most)
     ).all()
+    return found[::-1]
 
 
 def add_control(session: Session, run_id: int, device_id: int, moment: str, result: dict[str, Any]) -> None:
@@ -52,10 +56,9 @@ def add_control(session: Session, run_id: int, device_id: int, moment: str, resu
 
 
 def control_history(
-    session: Session, device_id: int, version: str, backend: str, probe: str, *, days: int
+    session: Session, device_id: int, version: str, backend: str, probe: str, *, since: datetime
 ) -> list[float]:
-    """Return what a probe took at the starts of the device's runs [s], oldest first."""
-    since = func.clock_timestamp() - timedelta(days=days)
+    """Return what a probe took at the starts of the device's runs since then [s], oldest first."""
     rows = session.scalars(
         select(Control.probes[probe]["seconds"].as_float())
         .where(
@@ -106,11 +109,18 @@ def last_self_checks(session: Session) -> dict[int, SelfCheck]:
 
 def quarantined_at(session: Session, device_id: int) -> datetime | None:
     """Return since when the device is in quarantine, as the audit log has it."""
-    return session.scalar(
-        select(func.max(AuditLog.created_at)).where(
-            AuditLog.object == f"device/{device_id}", AuditLog.action == "device.quarantined"
-        )
-    )
+    return session.scalar(_latest(device_id, "device.quarantined"))
+
+
+def given_back_at(session: Session, device_id: int) -> datetime | None:
+    """Return when an administrator last ended a quarantine of the device."""
+    by_hand = AuditLog.detail["by"].astext == "administrator"
+    return session.scalar(_latest(device_id, "device.released").where(by_hand))
+
+
+def _latest(device_id: int, action: str) -> Select[datetime]:
+    which = (AuditLog.object == f"device/{device_id}", AuditLog.action == action)
+    return select(func.max(AuditLog.created_at)).where(*which)
 
 
 def jobs_since_quarantine(session: Session, device_id: int) -> Sequence[Job]:
@@ -122,11 +132,61 @@ def jobs_since_quarantine(session: Session, device_id: int) -> Sequence[Job]:
     return session.scalars(query.order_by(Job.id)).all()
 
 
+def has_unfinished(session: Session, device_id: int, purpose: str) -> bool:
+    """Tell whether a job of the device's own for this purpose waits or is going on."""
+    query = select(Job.id).where(
+        Job.device_id == device_id,
+        Job.policy["purpose"].astext == purpose,
+        Job.state.not_in([str(state) for state in TERMINAL]),
+    )
+    return session.scalars(query.limit(1)).one_or_none() is not None
+
+
+def job_of_run(session: Session, run_id: int) -> Job:
+    """Return the job that the run was of."""
+    return session.scalars(select(Job).join(Run, Run.job_id == Job.id).where(Run.id == run_id)).one()
+
+
+def last_commit_before(session: Session, like: Job, when: datetime) -> tuple[int, str] | None:
+    """Return the last commit of a history, as it was then, that jobs like this one measured, and the branch."""
+    newest = session.execute(
+        select(Result.series_id, Result.branch)
+        .join(Run, Run.id == Result.run_id)
+        .join(Job, Job.id == Run.job_id)
+        .where(
+            Job.project_id == like.project_id,
+            Job.device_class == like.device_class,
+            Job.suite == like.suite,
+            Result.branch.is_not(None),
+            Result.measured_at < when,
+        )
+        .order_by(Result.id.desc())
+        .limit(1)
+    ).one_or_none()
+    if newest is None:
+        return None
+    series_id, branch = newest
+    assert branch is not None
+    commit_id = session.scalars(
+        select(Result.commit_id)
+        .where(
+            Result.series_id == series_id,
+            Result.branch == branch,
+            Result.run_id.is_not(None),
+            Result.measured_at < when,
+        )
+        .order_by(Result.place.desc().nulls_last(), Result.id.desc())
+        .limit(1)
+    ).one()
+    return commit_id, branch
+
+
 class MeasuredPoint(NamedTuple):
-    """A point of a history that a run of ours measured."""
+    """A point of a history that a run of ours measured; the value is in the series' unit."""
 
     run_id: int
     measured_at: datetime
+    value: float
 
 
 def points_around(
@@ -138,7 +198,7 @@ def points_around(
         return [], []
     here = (Result.series_id == series_id, Result.branch == branch, Result.run_id.is_not(None))
     is_before = tuple_(Result.place, Result.id) < tuple_(place, result_id)
-    columns = select(Result.run_id, Result.measured_at)
+    columns = select(Result.run_id, Result.measured_at, Result.value)
     before = session.execute(
         columns.where(*here, is_before).order_by(Result.place.desc(), Result.id.desc()).limit(most)
     )
@@ -146,8 +206,8 @@ def points_around(
     return _measured(before)[::-1], _measured(after)
 
 
-def _measured(rows: Iterable[Row[int | None, datetime]]) -> list[MeasuredPoint]:
-    return [MeasuredPoint(row[0], row[1]) for row in rows if row[0] is not None]
+def _measured(rows: Iterable[Row[int | None, datetime, float]]) -> list[MeasuredPoint]:
+    return [MeasuredPoint(row[0], row[1], row[2]) for row in rows if row[0] is not None]
 
 
 def control_times(session: Session, run_ids: Sequence[int]) -> dict[tuple[int, str, str], list[float]]:
@@ -160,7 +220,12 @@ def control_times(session: Session, run_ids: Sequence[int]) -> dict[tuple[int, s
     times: dict[tuple[int, str, str], list[float]] = {}
     for row in rows:
         for probe, shown in row.probes.items():
-            if shown.get("seconds"):
-                key = (row.device_id, probe, f"{row.version} {row.backend}")
-                times.setdefault(key, []).append(shown["seconds"])
+            key = (row.device_id, probe, f"{row.version} {row.backend}")
+            times.setdefault(key, []).append(shown["seconds"])
     return times
+
+
+def gates_seen(session: Session, run_id: int) -> Sequence[list[str]]:
+    """Return the gates that each invocation of the run raised, void ones too."""
+    query = select(Invocation.detail["gates"]).where(Invocation.run_id == run_id).order_by(Invocation.id)
+    return [gates or [] for gates in session.scalars(query)]

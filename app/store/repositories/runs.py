@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Select, case, false, func, select, text
+from sqlalchemy import DateTime, Select, case, cast, false, func, select, text
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session, aliased, defer
 
 from app.store.tables import (
     Attempt,
     BenchmarkCase,
     Commit,
+    Device,
     Environment,
     Estimate,
     Invocation,
     Job,
+    LeaseDevice,
     Project,
     Run,
     Telemetry,
@@ -31,6 +34,9 @@ BUSY_PROCESSOR = "host_cpu"
 
 WHOLLY_VOID = Invocation.void & func.coalesce(~Invocation.void_reason.startswith(f"{BUSY_PROCESSOR}:"), True)
 """Of an invocation: that no value of it counts."""
+
+NEWEST = 1_000
+"""Among so many of the newest runs is looked for those whose message was lost."""
 
 NOISE_RUNS = 20
 """How many of its last runs say how noisy a case is."""
@@ -101,6 +107,70 @@ def invocations(session: Session, run_id: int) -> Sequence[Invocation]:
     return session.scalars(
         select(Invocation).where(Invocation.run_id == run_id).order_by(Invocation.t_start_ns, Invocation.id)
     ).all()
+
+
+@dataclass(frozen=True)
+class InvocationTimes:
+    """When an invocation ran by its agent's clock, and when it was received by the database's."""
+
+    pair_index: int
+    is_void: bool
+    started_at: datetime
+    duration_ns: int
+    received_at: datetime
+
+    @property
+    def ended_at(self) -> datetime:
+        """When it ended, by its agent's clock."""
+        return self.started_at + timedelta(microseconds=self.duration_ns / 1_000)
+
+
+def times_of(session: Session, run_id: int) -> Sequence[InvocationTimes]:
+    """Return when the run's invocations were, in the order in which they ran."""
+    query = (
+        select(
+            Invocation.pair_index,
+            WHOLLY_VOID.label("is_void"),
+            Invocation.started_at,
+            Invocation.duration_ns,
+            Invocation.received_at,
+        )
+        .where(Invocation.run_id == run_id)
+        .order_by(Invocation.t_start_ns, Invocation.id)
+    )
+    return [InvocationTimes(**row._mapping) for row in session.execute(query)]
+
+
+def locked(session: Session, run_id: int) -> Run:
+    """Lock and return the run."""
+    return session.get_one(Run, run_id, with_for_update=True, populate_existing=True)
+
+
+def without_activity(
+    session: Session, kind: str, *, older_than: timedelta, newer_than: timedelta
+) -> Sequence[int]:
+    """Return runs on devices of this kind, ended in that time, that nobody was asked about although it is time."""
+    its_kind = (
+        select(LeaseDevice.lease_id)
+        .join(Device, Device.id == LeaseDevice.device_id)
+        .where(LeaseDevice.lease_id == Attempt.lease_id, Device.kind == kind)
+    )
+    counting = select(Invocation.id).where(Invocation.run_id == Run.id, ~WHOLLY_VOID)
+    now = func.clock_timestamp()
+    told = func.jsonb_each(Run.activity).table_valued("value", name="told")
+    again_at = cast(told.c.value.op("->>")("ask_again_at"), DateTime(timezone=True))
+    late = select(told).where(again_at < now - older_than)
+    query = (
+        select(Run.id)
+        .join(Attempt, Attempt.id == Run.attempt_id)
+        .where(
+            Run.id > (select(func.max(Run.id)).scalar_subquery() - NEWEST),
+            Attempt.ended_at.between(now - newer_than, now - older_than),
+            its_kind.exists(),
+            case((Run.activity.is_(None), counting.exists()), else_=late.exists()),
+        )
+    )
+    return session.scalars(query).all()
 
 
 def verdict_of(session: Session, run_id: int, case_id: int, metric: str) -> Verdict | None:
@@ -233,12 +303,19 @@ _USUAL_FLAGS = text(
 
 
 def keep_provenance(
-    session: Session, run_id: int, case_id: int, metric: str, arm: str, made_of: dict[str, Any]
+    session: Session,
+    run_id: int,
+    case_id: int,
+    metric: str,
+    arm: str,
+    made_of: dict[str, Any],
+    flags: Iterable[str] = (),
 ) -> None:
-    """Keep what a derived value of an arm was made of, with its open verdict; the newest one stays."""
+    """Keep what a derived value of an arm was made of, with its open verdict; the newest one stays, flags add up."""
     row = verdict_of(session, run_id, case_id, metric)
     if row is not None and row.verdict is None:
         row.provenance = {**(row.provenance or {}), arm: made_of}
+        row.flags = list(dict.fromkeys([*row.flags, *flags]))
 
 
 def gates_of(session: Session, run_id: int) -> Sequence[tuple[str, list[str]]]:
@@ -259,6 +336,59 @@ def telemetry_of(session: Session, run_id: int) -> Sequence[tuple[str, list[Any]
         .order_by(Invocation.id)
     )
     return [(arm, summaries or []) for arm, summaries in rows]
+
+
+@dataclass(frozen=True)
+class CaseWork:
+    """What one arm's invocations of a case come to: medians of the numbers that they told, by name.
+
+    `numbers` has the declared `flop` and `bytes` of a call, the `signs` of what the devices did meanwhile, and
+    `device_share`, the time by the device's clock over that by the host's.
+    """
+
+    benchmark: str
+    params_key: str
+    arm: str
+    dtype: str | None
+    numbers: dict[str, float]
+
+
+def work_of(session: Session, run_id: int) -> Sequence[CaseWork]:
+    """Return what each arm of each case worked off and what the devices did meanwhile, of what is not void."""
+    found: dict[tuple[str, str, str], CaseWork] = {}
+    for benchmark, params_key, arm, name, dtype, number in session.execute(
+        _WORK, {"run_id": run_id, "by_others": f"{BUSY_PROCESSOR}:"}
+    ):
+        known = found.setdefault(
+            (benchmark, params_key, arm), CaseWork(benchmark, params_key, arm, dtype, {})
+        )
+        known.numbers[name] = number
+    return list(found.values())
+
+
+_WORK = text(
+    """
+    with told as (
+        select timing.case_id, invocation.arm, timing.work ->> 'dtype' as dtype,
+               coalesce(timing.work -> 'signs', '{}') || jsonb_build_object(
+                   'flop', timing.work #> '{units,flop}',
+                   'bytes', timing.work #> '{units,bytes}',
+                   'device_share', case when cardinality(timing.device_ns) > 0 then
+                       (select sum(ns) from unnest(timing.device_ns) as ns)
+                       / (select sum(ns) from unnest(timing.host_ns) as ns) end) as numbers
+        from timing join invocation on invocation.id = timing.invocation_id
+        where invocation.run_id = :run_id and timing.status = 'ok'
+          and not (invocation.void and coalesce(not starts_with(invocation.void_reason, :by_others), true))
+    )
+    select benchmark_case.benchmark, benchmark_case.params_key, told.arm, one.name, max(told.dtype),
+           percentile_cont(0.5) within group (order by cast(one.number as double precision))
+    from told join benchmark_case on benchmark_case.id = told.case_id,
+         jsonb_each_text(told.numbers) as one(name, number)
+    where one.number is not null
+    group by benchmark_case.id, told.arm, one.name
+    order by benchmark_case.id, told.arm, one.name
+    """
+)
 
 
 def add_telemetry(session: Session, invocation_id: int, ticks: bytes) -> None:
@@ -347,7 +477,7 @@ def recent(
     session: Session, limit: int, *, before: int | None = None, project_id: int | None = None
 ) -> Sequence[RunContext]:
     """Return the newest runs, or those next older than the run `before`."""
-    query = _with_context().order_by(Run.id.desc()).limit(limit)
+    query = _with_context().options(defer(Run.activity)).order_by(Run.id.desc()).limit(limit)
     if before is not None:
         query = query.where(Run.id < before)
     if project_id is not None:

@@ -104,7 +104,8 @@ class Timing(Table):
     thinned: Mapped[int]
     flags: Mapped[list[str]]
     work: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
-    """What a call works off (`units`, `dtype`), `iterations`, and `energy_j` over `window_s`, as far as told."""
+    """What a call works off (`units`, `dtype`), `iterations`, `energy_j` over `window_s`, and `signs` of what the
+    devices did in that window, as far as told."""
 
 
 class Estimate(Table):

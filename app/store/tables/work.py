@@ -48,6 +48,7 @@ class Job(Table):
         Index("ix_job_claim", "device_class", "band", "id", postgresql_where=text("state = 'queued'")),
         Index("ix_job_lease_until", "lease_until", postgresql_where=text("state in ('leased', 'running')")),
         Index("ix_job_lease_id", "lease_id"),
+        Index("ix_job_device_id", "device_id", postgresql_where=text("device_id is not null")),
     )
 
     id: Mapped[Id]

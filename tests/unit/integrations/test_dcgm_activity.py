@@ -226,6 +226,7 @@ def test_why_there_is_nothing(gpu, devices, reason):
 def test_a_server_that_is_away_is_a_reason():
     told = device_activity(FakePrometheus(error="http://prometheus is away"), GPU, minutes((0, 2)))
     assert told.reason == "http://prometheus is away"
+    assert told.unanswered
     assert told.readings == {}
 
 
@@ -282,6 +283,7 @@ def test_what_comes_back_can_be_kept_as_json():
     assert document["windows"] == [["2026-03-01T12:00:00+00:00", "2026-03-01T12:02:00+00:00"]]
     assert document["moved"] == {"by_s": 0.0, "within_s": 0.001}
     assert document["reason"] is None
+    assert document["unanswered"] is False
     assert document["readings"]["power_w"] == {
         "unit": "W",
         "value": 300.0,

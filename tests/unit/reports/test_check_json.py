@@ -3,12 +3,12 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.results import CommitRef, Note
+from app.domain.results import CommitRef, DeviceReading, DeviceState, Note
 from app.domain.verdicts import Conclusion
 from app.reports.check_json import check_document
 from app.reports.check_reading import result_of_document
 from app.reports.terminal import render_check
-from tests.factories import results
+from tests.factories import efficient, results
 
 TOP = ["check", "conclusion", "status", "base", "head", "suites", "report"]
 SUITE = ["name", "device_class", "environment", "cases"]
@@ -20,10 +20,19 @@ MORE_TOP = [
     "project", "state", "title", "reason", "alpha", "minimum_effect", "tolerance", "reproduce", "base_subject",
     "head_subject", "page", "notes",
 ]  # fmt: skip
-MORE_SUITE = ["state", "reason", "worker", "software_changes", "device_s", "log_tail"]
+MORE_SUITE = [
+    "state",
+    "reason",
+    "worker",
+    "software_changes",
+    "device_s",
+    "log_tail",
+    "efficiency",
+    "devices",
+]
 MORE_CASE = [
     "exploratory", "kind", "reason", "base_median", "head_median", "attribution", "log_tail", "base_geomean",
-    "head_geomean", "bound_pass",
+    "head_geomean", "bound_pass", "provenance",
 ]  # fmt: skip
 
 
@@ -103,9 +112,58 @@ def test_note_about_the_settings_is_in_the_document_with_its_flag() -> None:
     assert document["notes"] == [{"flag": note.flag, "message": note.message}]
 
 
-@pytest.mark.parametrize("kind", ["regressed", "failing", "inconclusive", "no_capacity"])
+def test_suite_of_which_nothing_is_known_has_neither_efficiency_nor_devices() -> None:
+    (suite,) = check_document(results.regressed(), None)["suites"]
+    assert (suite["efficiency"], suite["devices"]) == (None, [])
+    assert {case["provenance"] for case in suite["cases"]} == {None}
+
+
+def test_efficiency_is_told_by_case_and_arm_with_peaks_and_evidence() -> None:
+    document = check_document(efficient.efficient(), None)
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+    efficiency = document["suites"][0]["efficiency"]
+    assert list(efficiency) == ["device", "peaks", "bandwidth", "hint", "activity", "cases"]
+    assert efficiency["peaks"][0]["value"] == 989e12
+    assert efficiency["activity"][1] == {
+        "device": "GPU-1",
+        "name": "tensor_active",
+        "value": 0.44,
+        "unit": "1",
+    }
+    gemm = efficiency["cases"][0]
+    assert (gemm["benchmark"], gemm["dtype"], gemm["changed"]) == ("gemm", "bf16", True)
+    assert (gemm["base"]["bottleneck"], gemm["head"]["bottleneck"]) == ("compute", "power")
+    assert gemm["head"]["also"] == ["compute"]
+    assert gemm["head"]["evidence"][0]["is_decisive"] is True
+    assert gemm["head"]["signs"]["power_throttle_share"] == 0.83
+    assert gemm["head"]["roofline"]["intensity"] == pytest.approx(2 * 8192**3 / (6 * 8192**2))
+
+
+def test_metric_that_is_made_of_others_says_of_what_by_arm() -> None:
+    cases = check_document(efficient.efficient(), None)["suites"][0]["cases"]
+    made = next(case for case in cases if case["metric"] == "mfu")["provenance"]
+    assert list(made) == ["base", "head"]
+    assert list(made["head"]) == ["value", "unit", "formula", "inputs", "notes"]
+    assert [given["name"] for given in made["head"]["inputs"]] == ["model FLOP", "time", "devices", "peak"]
+
+
+def test_devices_are_told_with_lowest_middle_and_highest_of_each_arm() -> None:
+    clock = DeviceReading("sm_clock_hz", "Hz", (1.5e9, 1.9e9, 1.98e9), None)
+    state = DeviceState("GPU-1", (clock,), (("power_cap", 0.02, 0.83),), ("fan",))
+    result = results.check(Conclusion.PASSED, results.suite(device_states=(state,)))
+    (device,) = check_document(result, None)["suites"][0]["devices"]
+    assert device == {
+        "device": "GPU-1",
+        "readings": [{"name": "sm_clock_hz", "unit": "Hz", "base": [1.5e9, 1.9e9, 1.98e9], "head": None}],
+        "throttled": [{"reason": "power_cap", "base": 0.02, "head": 0.83}],
+        "unavailable": ["fan"],
+    }
+
+
+@pytest.mark.parametrize("kind", ["regressed", "failing", "inconclusive", "no_capacity", "efficient"])
 def test_table_of_a_document_is_the_table_of_its_check(kind: str) -> None:
-    result = replace(results.EVERY[kind](), notes=(Note("metric_unmatched", "no case reports it"),))
+    make = {**results.EVERY, "efficient": efficient.efficient}[kind]
+    result = replace(make(), notes=(Note("metric_unmatched", "no case reports it"),))
     read = result_of_document(check_document(result, None))
     assert render_check(read, width=120, color=False) == render_check(result, width=120, color=False)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.reports.html import render_report
-from tests.factories import results
+from tests.factories import efficient, results
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [
@@ -29,10 +29,13 @@ def browser():
         chromium.close()
 
 
-@pytest.mark.parametrize("kind", ["regressed", "hostile"])
+KINDS = {**results.EVERY, "efficient": efficient.efficient, "hostile_efficient": efficient.hostile}
+
+
+@pytest.mark.parametrize("kind", ["regressed", "hostile", "efficient", "hostile_efficient"])
 def test_page_never_scrolls_sideways_and_loads_nothing(browser, tmp_path: Path, kind: str) -> None:
     file = tmp_path / "report.html"
-    file.write_text(render_report(results.EVERY[kind]()), "utf-8")
+    file.write_text(render_report(KINDS[kind]()), "utf-8")
     page = browser.new_page()
     asked, complaints = [], []
     page.on("request", lambda request: asked.append(request.url))

@@ -115,6 +115,25 @@ def test_arm_that_is_not_known_is_left_out():
         assert labels(picture, "name") == ["new"]
 
 
+def label_box(text: ElementTree.Element, character: float) -> Box:
+    """What a label covers where its letters are so wide [px]."""
+    x, y, width = float(text.get("x")), float(text.get("y")), len(text.text) * character
+    side = text.get("class").rpartition(" ")[2]
+    left = x - {"end": width, "mid": width / 2}.get(side, 0)
+    return Box(left, y - 10, left + width, y + 2)
+
+
+def test_label_beside_its_point_leaves_it_free_whatever_the_width_of_its_letters():
+    long = RooflineCase("a name of the usual length", "bf16", None, Point(2731, 614e12))
+    for picture in pictures(RooflineView("x", H100, 3.35e12, [long])):
+        square = picture.find("g/rect")
+        x, y = float(square.get("x")) + 4, float(square.get("y")) + 4
+        (text,) = [one for one in picture.iter("text") if "name" in one.get("class")]
+        for character in (6.4, 7.4):
+            box = label_box(text, character)
+            assert not (box.left < x < box.right and box.top < y < box.bottom)
+
+
 @SIZES
 @pytest.mark.parametrize("count", [2, 6, 12, 13, 20, 40])
 def test_labels_do_not_cover_each_other_or_a_point(size, count):
@@ -122,8 +141,7 @@ def test_labels_do_not_cover_each_other_or_a_point(size, count):
     boxes = []
     for text in picture.iter("text"):
         if "name" in text.get("class", ""):
-            x, y, width = float(text.get("x")), float(text.get("y")), len(text.text) * 6.4
-            boxes.append(Box(x, y - 10, x + width, y + 2))
+            boxes.append(label_box(text, 6.4))
     assert boxes
     assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
     assert all(box.left >= 0 and box.right <= size.width and box.bottom <= size.height for box in boxes)

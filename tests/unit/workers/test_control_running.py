@@ -19,7 +19,7 @@ from workers.errors import JobError, LeaseEndedError
 from workers.lease.client import ServiceClient
 from workers.lease.tenure import End, Tenure
 from workers.measuring import control
-from workers.measuring.control import Control, deviation, has_drifted, run_drift
+from workers.measuring.control import Control, deviation
 from workers.measuring.control_result import read_lines, result_of
 from workers.programs.cgroups import Cgroups
 from workers.programs.runner import Runner
@@ -302,7 +302,6 @@ def test_the_first_probe_is_off_nothing():
 @pytest.mark.parametrize("other", [{"version": "w"}, {"backend": "c"}])
 def test_results_of_another_kit_or_backend_are_not_compared(other):
     assert deviation(showing(gemm=1.0), [showing(**other, gemm=2.0)]) is None
-    assert run_drift(showing(**other, gemm=1.0), showing(gemm=2.0)) == {}
 
 
 def test_a_second_probe_within_a_block_is_held_against_those_before_it_alone(make):
@@ -311,15 +310,3 @@ def test_a_second_probe_within_a_block_is_held_against_those_before_it_alone(mak
     kit.probe(4)
     assert kit.deviation(first) is None
     assert kit.deviation(second) == pytest.approx(0.5)
-
-
-def test_a_run_s_drift_is_told_for_each_probe_that_it_has_at_both_ends():
-    drift = run_drift(showing(gemm=1.0, triad=2.0, h2d=1.0), showing(gemm=1.03, triad=1.98, d2h=1.0))
-    assert drift == {"gemm": pytest.approx(0.03), "triad": pytest.approx(-0.01)}
-
-
-@pytest.mark.parametrize(
-    ("drift", "drifted"), [({}, False), ({"a": 0.02, "b": -0.02}, False), ({"a": 0.0, "b": -0.021}, True)]
-)
-def test_a_run_has_drifted_when_a_probe_moved_by_over_two_percent_either_way(drift, drifted):
-    assert has_drifted(drift) is drifted

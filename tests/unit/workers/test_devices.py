@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from workers.devices import detect
-from workers.devices.base import CACHE_VARIABLES, Host
+from workers.devices import KINDS, detect
+from workers.devices.base import CACHE_VARIABLES, Host, Lack
 from workers.errors import InUseError, UsageError
 from workers.readings.record import READINGS, tick
 
@@ -174,3 +174,11 @@ def test_a_script_that_is_no_json_is_refused(tmp_path):
 def test_simulated_devices_need_a_script(tmp_path):
     with pytest.raises(UsageError, match="RATCHET_SIMULATED"):
         detect(("simulated",), Host(tmp_path, tmp_path))
+
+
+def test_a_kind_that_this_host_has_no_device_of_is_refused_with_the_reason(tmp_path, monkeypatch):
+    monkeypatch.setattr(KINDS["nvidia"], "detect", classmethod(lambda cls, host: []))
+    lack = Lack("telemetry", "the driver is not loaded", "load it")
+    monkeypatch.setattr(KINDS["nvidia"], "absent", classmethod(lambda cls: lack))
+    with pytest.raises(UsageError, match=r"--kind nvidia: .* the driver is not loaded; load it"):
+        detect(("nvidia",), Host(tmp_path / "state", tmp_path))

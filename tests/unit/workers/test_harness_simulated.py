@@ -70,6 +70,15 @@ def test_a_short_simulated_run_gets_a_batch_size(tmp_path):
     assert record["k"] == 128  # 1 ms at least
 
 
+@pytest.mark.parametrize(("factor", "batches"), [(1.0, 550), (2.0, 275)])
+def test_a_case_is_drawn_for_as_long_as_it_is_to_be_timed_at_least(tmp_path, factor, batches):
+    wanted = [{**case("x", k=1, n_warmup=1, n_batches=30), "least_s": 5.5}]
+    faults = [{"kind": "slow", "factor": factor}]
+    simulate = script(noise_sd=0.0, faults=faults)
+    record = run_harness(tmp_path, {"bench_x.py": TEN_MS}, wanted, simulate=simulate).only_case
+    assert record["batches"]["host_ns"] == [round(1e7 * factor)] * batches
+
+
 @pytest.mark.parametrize("result", ["0", "-1", "float('nan')", "'fast'"])
 def test_a_nominal_time_that_is_none_fails_the_case(tmp_path, result):
     text = f"def run(ctx): pass\ndef simulated_s(ctx): return {result}\n"

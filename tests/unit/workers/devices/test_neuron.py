@@ -358,6 +358,19 @@ def test_the_drivers_counters_are_read_now(machine, detected):
     assert (reading["pcie_gen"], reading["pcie_width"]) == (3, 4)
 
 
+def test_counters_and_names_that_the_driver_moved_are_found_by_their_names(machine, detected):
+    add_two_inf2(machine)
+    write(machine / "sys/neuron0", {"serial_number": "00c0ffee00c0ffee"})
+    for core, used in ((0, "1000"), (1, "24")):
+        write(machine / f"sys/neuron0/neuron_core{core}/memory/device_mem", {"total": used})
+    write(machine / "sys/neuron0/errors", {"mem_ecc_uncorrected": "2"})
+    write(machine / "sys/neuron0/errors/sram_ecc_uncorrected", {"total": "3", "present": "1"})
+    device = detected()[0]
+    reading = device.telemetry()
+    assert (reading["mem_used_b"], reading["ecc_uncorrected"]) == (1024, 5)
+    assert device.facts()["serial"] == "00c0ffee00c0ffee"
+
+
 def test_memory_is_missing_where_one_core_does_not_tell(machine, detected):
     add_two_inf2(machine)
     write(machine / "sys/neuron0/neuron_core0/stats/memory_usage/device_mem", {"total": "1000"})

@@ -683,6 +683,21 @@ def test_a_device_introduces_itself(found):
     assert report.fingerprint["soft"]["persistence"] is True
 
 
+def test_an_instance_tells_its_gpu_and_its_number_there(found):
+    gpu = divided_gpu("1g.10gb", "3g.40gb")
+    gpu.instances[0].values["GetGpuInstanceId"] = 11
+    told, untold = (device.report().fingerprint for device in found(gpu))
+    uuid = "GPU-11111111-2222-3333-4444-555555555555"
+    assert (told["identity"]["gpu_uuid"], told["identity"]["gpu_instance"]) == (uuid, 11)
+    assert (untold["identity"]["gpu_uuid"], untold["identity"]["gpu_instance"]) == (uuid, None)
+    assert "gpu_instance" in untold["unavailable"]
+
+
+def test_a_whole_gpu_is_no_instance_of_another(found):
+    (device,) = found(data_centre_gpu())
+    assert not device.report().fingerprint["identity"].keys() & {"gpu_uuid", "gpu_instance"}
+
+
 def test_from_outside_of_the_measured_process_there_is_nothing_to_wait_for_or_to_flush(found):
     (device,) = found(data_centre_gpu())
     device.sync()

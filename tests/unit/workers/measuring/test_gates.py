@@ -122,6 +122,13 @@ def test_how_much_may_go_on_can_be_set():
     assert gates.judge("head", [ticks(host_cpu_foreign=3.0)]) == []
 
 
+def test_a_burst_of_work_is_no_load():
+    gates = Gates(["GPU-1"], [IDLE], threads=8)
+    short = [{**tick, "t_ns": i * 60_000_000} for i, tick in enumerate(ticks(n=2, host_cpu_foreign=1.5))]
+    assert gates.judge("head", [short]) == []
+    assert codes(gates.judge("head", [ticks(n=2, host_cpu_foreign=1.5)])) == ["host_cpu"]
+
+
 def test_over_a_blink_the_kernel_says_nothing_of_load():
     gates = Gates(["GPU-1"], [IDLE], threads=8)
     blink = [{**tick, "t_ns": i * 1_000_000} for i, tick in enumerate(ticks(n=2, host_cpu_foreign=1.0))]

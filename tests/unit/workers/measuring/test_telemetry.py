@@ -163,5 +163,18 @@ def test_a_soft_gate_voids_where_the_control_moved_too(deviation):
     assert reason.startswith("thermal: words; the control workload beside it was")
 
 
+@pytest.mark.parametrize(
+    ("others", "reason"),
+    [
+        ([], "host_cpu: words"),
+        ([("host_steal", True)], "host_steal: words"),
+        ([("foreign_process", True)], "foreign_process: words"),
+        ([("thermal", False)], "thermal: words; the control workload beside it was +3.0% off"),
+    ],
+)
+def test_a_busy_processor_which_spoils_only_some_values_is_told_last(others, reason):
+    assert watched(("host_cpu", True), *others).void_reason(0.03) == reason
+
+
 def test_the_control_alone_voids_nothing():
     assert watched().void_reason(0.5) is None

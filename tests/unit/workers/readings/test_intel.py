@@ -48,6 +48,18 @@ def test_periods_are_read_with_and_without_an_array_around_them(text):
     assert [reading["sm_clock_hz"] for reading in readings(text.replace("{0}", one))] == [6e8, 6e8]
 
 
+def test_a_part_that_is_no_engine_is_left_out():
+    text = json.dumps(period(engines={"Video": {"busy": 40.0, "unit": "%"}, "wait": 0.5, "unit": "%"}))
+    assert readings(text)[0]["util"] == 0.4
+
+
+def test_of_several_tiles_the_first_ones_clock_is_read():
+    told = {
+        f"frequency-gt{tile}": {"actual": clock, "unit": "MHz"} for tile, clock in ((0, 900.0), (1, 50.0))
+    }
+    assert readings(json.dumps(period(**told)))[0]["sm_clock_hz"] == 9e8
+
+
 def test_a_text_without_a_whole_period_is_unreadable():
     with pytest.raises(UnreadableError, match="within its first period"):
         read(json.dumps(period(power={"GPU": 1.0}), indent=2)[:-2])
@@ -96,6 +108,55 @@ def test_memory_of_statistics_as_json_is_in_mebibytes_or_bytes(value, size_b):
     metrics = [{"metrics_type": "XPUM_STATS_MEMORY_USED", "value": value}]
     (reading,) = readings(json.dumps({"device_id": 0, "device_level": metrics}))
     assert reading["mem_used_b"] == size_b
+
+
+def test_a_date_of_a_dump_is_told_as_in_iso_8601():
+    (reading,) = readings(f"{HEADER}2026/02/03 06:14:46.000,    0, 14.61, 2050\n")
+    assert reading["time"] == "2026-02-03T06:14:46.000"
+
+
+@pytest.mark.parametrize(
+    ("active", "stall", "idle", "told"),
+    [("60", "30", "10", 0.9), ("0", "0", "100", 0.0), ("0", "0", "0", None), ("", "", "40", 0.6)],
+)
+def test_an_array_of_units_that_does_nothing_at_all_is_not_counted(active, stall, idle, told):
+    rows = {"EU Array Active (%)": active, "EU Array Stall (%)": stall, "EU Array Idle (%)": idle}
+    table = "| Device ID | 0 |\n" + "".join(f"| {title} | {text} |\n" for title, text in rows.items())
+    assert readings(table)[0]["sm_active"] == told
+
+
+def test_errors_of_a_span_are_counted_by_their_total():
+    (reading,) = readings(
+        "| Device ID | 0 |\n| Mem Errors Correctable | Tile 0: 0, total: 3; Tile 1: 1, total: 4 |\n+--+\n"
+    )
+    assert reading["ecc_corrected"] == 7
+
+
+def test_a_table_that_ends_among_the_tiles_of_a_row_does_not_tell_that_row():
+    cut = "| Device ID | 0 |\n| GPU Memory Used (MiB) | Tile 0: 28 |\n"
+    assert readings(cut)[0]["mem_used_b"] is None
+    assert readings(f"{cut}+--+\n")[0]["mem_used_b"] == 28 * 2**20
+
+
+def test_the_same_device_twice_has_two_readings_or_the_facts_that_tell_most():
+    table = "| Device ID | 0 |\n| GPU Power (W) | {} |\n+--+\n"
+    assert [reading["power_w"] for reading in readings(table.format(15) + table.format(20))] == [15.0, 20.0]
+    short, long = {"device_id": 0}, {"device_id": 0, "number_of_eus": 64}
+    listed = "\n".join(json.dumps({"device_list": [told]}) for told in (short, long, short))
+    (device,) = read(listed).devices
+    assert device.facts["cores"] == 64
+
+
+def test_json_is_found_behind_a_prompt_with_brackets():
+    listed = json.dumps({"device_list": [{"device_id": 3, "soc_uuid": "00-01"}]}, indent=4)
+    (device,) = read(f"[root@node ~]# xpu-smi discovery -j\n{listed}\n[root@node ~]#\n").devices
+    assert (device.facts["index"], device.facts["uuid"]) == (3, "00-01")
+
+
+def test_processes_of_a_summary_that_was_cut_are_unknown():
+    text = (fixtures("xpu-smi")[0].parent / "summary_two_gpus.txt").read_text()
+    devices = read(text[: text.index("4711")]).devices
+    assert [device.readings[0]["foreign_pids"] for device in devices] == [None, None]
 
 
 def test_several_devices_of_one_table_each_have_a_reading():

@@ -27,6 +27,18 @@ def test_a_text_that_ends_anywhere_tells_nothing_else():
     assert_every_cut_tells_nothing_else(PATH)
 
 
+def test_memory_is_not_known_where_more_of_its_kinds_may_follow():
+    kinds = "".join(used(0, 5, name=f"neuroncore_memory_usage_{kind}") for kind in ("constants", "tensors"))
+    assert [told["mem_used_b"] for told in readings(used(0, 0.5) + kinds)] == [None]
+    assert [told["mem_used_b"] for told in readings(kinds + used(0, 0.5))] == [10]
+
+
+def test_blanks_before_lines_do_no_harm():
+    assert read("".join(f"    {line}" for line in PATH.read_text().splitlines(keepends=True))) == read(
+        PATH.read_text()
+    )
+
+
 def test_ends_of_lines_do_not_matter():
     assert read(PATH.read_text().replace("\n", "\r\n")) == read(PATH.read_text())
 

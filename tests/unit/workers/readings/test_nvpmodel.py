@@ -19,6 +19,7 @@ def test_an_answer_that_ends_anywhere_tells_nothing_else(path):
         ("NV Power Mode : 15W\r\n1\r\n", PowerMode("15W", 1)),
         ("NVPM VERB: Current mode: NV Power Mode: 40W\n4\nNVPM VERB: PARAM", PowerMode("40W", 4)),
         ("NV Power Mode: 25W\nNVPM VERB: no number here\n", PowerMode("25W", None)),
+        ("    NV Power Mode: 7W\n    3\n", PowerMode("7W", 3)),
         ("NV Power Mode: MODE_15W", None),
     ],
 )
@@ -49,3 +50,8 @@ def test_an_answer_without_a_whole_mode_is_unreadable(text):
 )
 def test_other_texts_are_not_recognised(text):
     assert not recognises(text)
+
+
+def test_what_tegrastats_says_in_the_same_file_is_its_own():
+    found = read("NV Power Mode: MAXN\n0\nRAM 1/2MB (lfb 5x4MB) CPU [1%@100,off] GR3D_FREQ 7%\n")
+    assert found.tool == "tegrastats"

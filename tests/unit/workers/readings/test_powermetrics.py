@@ -44,9 +44,22 @@ def test_the_processors_own_figure_of_the_gpus_power_comes_first():
     assert told(processor + gpu)["power_w"] == 0.2695
 
 
-def test_energy_over_the_time_of_the_sample_is_power():
-    gpu = "<key>gpu</key><dict><key>gpu_energy</key><integer>300</integer></dict>"
-    assert told(gpu, elapsed=500_000_000)["power_w"] == pytest.approx(0.6)
+@pytest.mark.parametrize("part", ["gpu", "processor"])
+def test_energy_over_the_time_of_the_sample_is_power(part):
+    energy = f"<key>{part}</key><dict><key>gpu_energy</key><integer>300</integer></dict>"
+    assert told(energy, elapsed=500_000_000)["power_w"] == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize("without", ["<dict>\n", "</dict>\n", "<key>", "1000000000"])
+def test_a_list_that_lacks_a_part_is_unreadable(without):
+    whole = LIST.format(elapsed=1_000_000_000, body="<key>timestamp</key><date>soon</date>")
+    with pytest.raises(UnreadableError):
+        read(whole.replace(without, "", 1) + "<!-- <plist <key>elapsed_ns</key> -->")
+
+
+def test_a_sample_is_known_without_its_date():
+    (device,) = read("*** Sampled system activity ***\n\nGPU Power: 29 mW\n").devices
+    assert (device.readings[0]["power_w"], device.readings[0]["time"]) == (0.029, None)
 
 
 def test_samples_in_one_list_are_each_a_reading():

@@ -67,6 +67,41 @@ def test_the_temperature_is_the_gpus_else_the_junctions(sensors, told):
     assert temperature_c(sensors) == told
 
 
+@pytest.mark.parametrize(
+    ("before", "time"),
+    [
+        ("12-31-2025 23:59:58 ", "2025-12-31T23:59:58"),
+        ("2025-12-31 23:59:58 ", "2025-12-31T23:59:58"),
+        ("[2025-12-31 23:59:58] : ", "2025-12-31T23:59:58"),
+        ("2025-12-31T23:59:58.250Z host tegrastats[7]: ", "2025-12-31T23:59:58.250Z"),
+        ("2025-12-31T23:59:58Z 01-01-2026 00:59:58 ", "2026-01-01T00:59:58"),
+        ("Dec 31 23:59:58 host tegrastats[7]: ", None),
+        ("12-31-2025 23:96:58 ", None),
+        ("", None),
+    ],
+)
+def test_a_line_is_known_behind_a_loggers_time(before, time):
+    line = f"{before}{START}GR3D_FREQ 7%\n"
+    assert recognises(line)
+    (device,) = read(line).devices
+    assert [(reading["time"], reading["util"]) for reading in device.readings] == [(time, 0.07)]
+
+
+def test_a_line_within_other_words_is_none():
+    assert not recognises(f"// {START}GR3D_FREQ 7%\n")
+
+
+def test_rails_may_come_without_an_average():
+    assert reading("VDD_IN 5040mW VDD_SOC 1000mW")["power_w"] == 5.04
+
+
+def test_thors_rails_add_up_only_where_no_input_can_follow():
+    rails = "VDD_GPU 2000mW/1mW VDD_CPU_SOC_MSS 5000mW/1mW VIN_SYS_5V0 4000mW/1mW"
+    assert reading(rails)["power_w"] == 11.0
+    assert read_line(f"{START}{rails}")["power_w"] is None
+    assert reading(f"{rails} VIN 25000mW/1mW")["power_w"] == 25.0
+
+
 def test_of_a_pair_of_temperatures_the_first_is_of_the_moment():
     assert reading("cpu@58.25C/61.75C gpu@56.9C/66.6C VDD_IN 1mW/1mW")["temp_c"] == 56.9
 
