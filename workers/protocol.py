@@ -219,6 +219,8 @@ class ControlResult(Message):
     """Name -> `seconds` (median of its batches), `cv`, `n`, and its `rate` with the rate's `unit`."""
     unavailable: dict[str, str] = Field(default_factory=dict)
     """Probe, or `all` -> why there is no number."""
+    disturbed: str = ""
+    """What else was on the machine meanwhile, so that the numbers say nothing of the devices' health."""
     duration_s: float = 0.0
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from app.analysis.arrays import MAD_TO_SD
+from app.analysis.health import NORMAL_MAD
 
 SHARED = 0.5
 """A control that moves by a smaller part of the change does not explain it."""
@@ -62,7 +62,7 @@ def shared_shift(change_ln: float, before_s: Sequence[float], after_s: Sequence[
 
 
 def _spread(deviations: Sequence[float]) -> float:
-    return MAD_TO_SD * median(abs(value) for value in deviations)
+    return NORMAL_MAD * median(abs(value) for value in deviations)
 
 
 @dataclass(frozen=True)

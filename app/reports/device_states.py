@@ -8,7 +8,7 @@ from statistics import median
 
 from app.domain.results import ControlProbe, DeviceReading, DeviceState, Range
 from app.domain.units import format_quantity
-from app.reports.quantities import ABSENT, change, percent
+from app.reports.quantities import ABSENT, before_after, change, percent
 from app.reports.text import Name, name, plain
 
 TITLES = {
@@ -92,7 +92,16 @@ def _shown(told: Range | None, unit: str) -> tuple[str, str]:
     if told is None:
         return ABSENT, ""
     low, middle, high = (_quantity(value, unit) for value in told)
-    return middle, "" if low == high else f"{low} – {high}"
+    return middle, "" if low == high else _span(told[0], told[2], unit)
+
+
+def _span(low: float, high: float, unit: str) -> str:
+    """Return two ends with their unit once."""
+    if unit == "1":
+        return f"{percent(low).removesuffix(' %')} – {percent(high)}"
+    if unit in ("°C", "processors"):
+        return f"{low:.3g} – {_quantity(high, unit)}"
+    return " – ".join(before_after(low, high, unit))
 
 
 def _quantity(value: float, unit: str) -> str:

@@ -53,10 +53,8 @@ def _headline(document: Document, room: int | None, paint: Paint) -> list[str]:
     every = files | {one["file"] for one in document["unread"]}
     tools = Counter(tool for _, tool in known)
     told = listing([f"{tool} ({n})" if n > 1 else tool for tool, n in sorted(tools.items())])
-    verb = "is an output" if len(files) == 1 else "are outputs"
-    first, *more = wrapped(
-        f"{len(files)} of {count(len(every), 'file')} {verb} of device tools: {told}", room
-    )
+    verb = "is an output of" if len(files) == 1 else "are outputs of device tools:"
+    first, *more = wrapped(f"{len(files)} of {count(len(every), 'file')} {verb} {told}", room)
     return [paint(first, "bold"), *(paint(line, "bold") for line in more)]
 
 

@@ -94,13 +94,16 @@ def differences(before: Machine, after: Machine) -> dict[str, list[Any]]:
 def note_control(
     session: Session, attempt: Attempt, run: Run, moment: str, result: ControlResult | None
 ) -> None:
-    """Store a result of the control for each device of the run; one from its start is held against its past."""
+    """Store a result of the control for each device of the run; one from its start is held against its past.
+
+    One that something else disturbed is stored with what it was, and says nothing of the devices.
+    """
     if result is None or not (result.probes or result.unavailable):
         return
     devices = fleet.devices_of_lease(session, attempt.lease_id)
     for index, device in enumerate(devices):
         of_device = result_of_device(result, index, len(devices))
-        if moment == "start":
+        if moment == "start" and not result.disturbed:
             _weigh(session, device, of_device)
         machines.add_control(session, run.id, device.id, moment, of_device.model_dump())
 
@@ -181,7 +184,7 @@ def _quarantine(session: Session, device: Device, **seen: Any) -> None:
 def drifted(session: Session, run_id: int) -> bool:
     """Tell whether a device of the run was measurably different at its end, by the control."""
     of_device: dict[tuple[int, str, str], dict[str, dict[str, float]]] = {}
-    for row in machines.controls_of_run(session, run_id):
+    for row in machines.controls_of_run(session, run_id, undisturbed=True):
         moments = of_device.setdefault((row.device_id, row.version, row.backend), {})
         moments.setdefault(row.moment, {name: shown["seconds"] for name, shown in row.probes.items()})
     return any(has_drifted(at.get("start", {}), at.get("end", {})) for at in of_device.values())

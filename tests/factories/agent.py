@@ -28,10 +28,12 @@ def latency_listing(benchmark: str, **params: Any) -> protocol.CaseListing:
     return protocol.CaseListing(benchmark=benchmark, params=params, file_digest="f1", metrics=[metric])
 
 
-def control(times: Mapping[str, Any]) -> protocol.ControlResult | None:
+def control(times: Mapping[str, Any], disturbed: str = "") -> protocol.ControlResult | None:
     """What the control workload showed: name of a probe -> time of an iteration [s]; None without any."""
     probes = {name: {"seconds": seconds, "cv": 0.01, "n": 9} for name, seconds in times.items()}
-    return protocol.ControlResult(version="kit-1", backend="test", probes=probes) if times else None
+    if not times:
+        return None
+    return protocol.ControlResult(version="kit-1", backend="test", probes=probes, disturbed=disturbed)
 
 
 @dataclass
@@ -54,6 +56,8 @@ class FakeAgent:
     """What the control shows at the start of each run: probe -> time [s]."""
     end: dict[str, Any] = field(default_factory=dict)
     """The same at its end."""
+    disturbed: str = ""
+    """What else is on the machine while the control runs."""
 
     def post(self, path: str, message: protocol.Message | dict[str, Any], **headers: str) -> Response:
         """Post a protocol message."""
@@ -110,7 +114,7 @@ class FakeAgent:
             arms=reports,
             order_seed=1,
             device_s=0.5,
-            control=control(self.start),
+            control=control(self.start, self.disturbed),
             **self.fingerprint(),
         )
         return _open(self.post(self._lease("prepared"), message))
@@ -176,7 +180,7 @@ class FakeAgent:
 
     def finish(self, outcome: protocol.Outcome = "ok", **fields: Any) -> Response:
         """End the lease."""
-        known = {"outcome": outcome, "control": control(self.end)}
+        known = {"outcome": outcome, "control": control(self.end, self.disturbed)}
         message = protocol.Finish.model_validate(known | fields)
         return self.post(self._lease("finish"), message)
 

@@ -81,3 +81,9 @@ def test_a_forbidden_import_breaks_its_contract(house: Path, contract: str, modu
 
 def test_every_contract_has_a_breach_here():
     assert {contract["name"] for contract in SETTINGS["contracts"]} == {contract for contract, *_ in BREACHES}
+
+
+def test_the_api_starts_without_numpy() -> None:
+    code = "import sys, app.main; sys.exit('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr or "something that the api imports has imported numpy"

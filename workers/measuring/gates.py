@@ -86,7 +86,7 @@ class Gates:
             for index, (of_device, reference) in enumerate(zip(ticks, self._references, strict=True))
             for found in (*self._of_device(of_device, reference), *_soft(of_device, reference))
         ]
-        raised += self._of_host(ticks[0])
+        raised += self.of_host(ticks[0])
         for of_device, reference in zip(ticks, self._references, strict=True):
             _learn(arm, of_device, reference)
         return sorted(raised, key=lambda found: not found.is_hard)
@@ -111,7 +111,8 @@ class Gates:
         ]
         return found
 
-    def _of_host(self, ticks: Sequence[Tick]) -> list[Raised]:
+    def of_host(self, ticks: Sequence[Tick]) -> list[Raised]:
+        """Return the gates that the host raised in a time, by its readings in time order."""
         span_ns = ticks[-1].get("t_ns", 0) - ticks[0].get("t_ns", 0)
         if len(ticks) < 2 or span_ns < MIN_SPAN_NS:
             return []

@@ -128,7 +128,8 @@ class _Run:
     def calibrate(self) -> Finish:
         """Run the control workload alone: it says whether the devices are what they were."""
         self._tenure.enter(Phase.MEASURING, "the control workload alone")
-        return Finish(outcome="ok", control=self._control.full(), device_s=self._tenure.device_s)
+        control = self._watch.beside(self._control.full)
+        return Finish(outcome="ok", control=control, device_s=self._tenure.device_s)
 
     def carry_out(self) -> Finish:
         fingerprint = self._devices.fingerprint()
@@ -150,17 +151,16 @@ class _Run:
             answer = self._means.client.prepared(self._tenure.lease.lease_id, message, self._patience)
             answer, shortage = self._blocks(machine_hash(fingerprint)).measure(answer)
             self._tenure.enter(Phase.FINISHING)
-            return self._finish(answer, shortage).model_copy(
-                update={"control": self._control.probe(LAST_PROBE)}
-            )
+            last = self._watch.beside(lambda: self._control.probe(LAST_PROBE))
+            return self._finish(answer, shortage).model_copy(update={"control": last})
         finally:
             environments.release()
 
     def _control_at_start(self, marker: str) -> ControlResult:
         """Run the full control kit where it is due, else the short probe; either says how healthy the devices are."""
         if not self._pace.wants_full(marker):
-            return self._control.probe(FIRST_PROBE)
-        result = self._control.full()
+            return self._watch.beside(lambda: self._control.probe(FIRST_PROBE))
+        result = self._watch.beside(self._control.full)
         self._pace.note_full(marker)
         return result
 

@@ -8,7 +8,8 @@ The words of a gate go to people as they are; the timings of the measured code a
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -17,7 +18,7 @@ from workers.measuring.energy import energy_j, mean_power_w
 from workers.measuring.gates import Gates, Raised
 from workers.measuring.sampling import HostReadings, Sampler, packed
 from workers.measuring.telemetry_summary import summarise
-from workers.protocol import Arm, CaseMeasurement
+from workers.protocol import Arm, CaseMeasurement, ControlResult
 from workers.readings.record import Tick
 
 MAX_CONTROL_DEVIATION = 0.015
@@ -95,6 +96,7 @@ class Watch:
         `foreign_cpu` is how many processors other programs may keep busy; None for the usual limit.
         """
         self._devices = devices
+        self._host = host
         self._sampler = Sampler(devices.devices, host)
         host.look()
         self.idle = [device.telemetry() for device in devices.devices]
@@ -106,6 +108,19 @@ class Watch:
             foreign_cpu=foreign_cpu,
             has_own_memory=devices.devices[0].has_own_memory,
         )
+
+    def beside(self, run: Callable[[], ControlResult]) -> ControlResult:
+        """Run the control workload, and say in its result what else was on the machine meanwhile."""
+        pids, first = self._devices.processes(), self._of_host()
+        result = run()
+        found = [raised.reason for raised in self._gates.of_host([first, self._of_host()])]
+        if pids:
+            found.insert(0, f"foreign_process: process {pids[0]} on the device")
+        return result.model_copy(update={"disturbed": found[0] if found else ""})
+
+    def _of_host(self) -> Tick:
+        told = {name: value for name, value in self._host.look().items() if value is not None}
+        return {"t_ns": time.monotonic_ns(), **told}
 
     def begin(self, arm: Arm, pair: int) -> None:
         """An invocation is about to start."""

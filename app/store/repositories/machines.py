@@ -50,8 +50,15 @@ def epochs_until(
     return found[::-1]
 
 
+UNDISTURBED = ~Control.unavailable.has_key("disturbed")
+"""Of a result of the control: that nothing else was on the machine meanwhile."""
+
+
 def add_control(session: Session, run_id: int, device_id: int, moment: str, result: dict[str, Any]) -> None:
-    """Store a result of the control workload."""
+    """Store a result of the control workload; what disturbed it stands with what is unavailable: a word on health."""
+    disturbed = result.pop("disturbed")
+    if disturbed:
+        result["unavailable"] = {**result["unavailable"], "disturbed": disturbed}
     session.add(Control(run_id=run_id, device_id=device_id, moment=moment, **result))
 
 
@@ -67,15 +74,17 @@ def control_history(
             Control.version == version,
             Control.backend == backend,
             Control.measured_at > since,
+            UNDISTURBED,
         )
         .order_by(Control.measured_at, Control.id)
     )
     return [seconds for seconds in rows if seconds is not None]
 
 
-def controls_of_run(session: Session, run_id: int) -> Sequence[Control]:
-    """Return the run's results of the control, in time order."""
-    return session.scalars(select(Control).where(Control.run_id == run_id).order_by(Control.id)).all()
+def controls_of_run(session: Session, run_id: int, *, undisturbed: bool = False) -> Sequence[Control]:
+    """Return the run's results of the control, in time order; or only those that nothing disturbed."""
+    query = select(Control).where(Control.run_id == run_id).order_by(Control.id)
+    return session.scalars(query.where(UNDISTURBED) if undisturbed else query).all()
 
 
 def devices_of_runs(session: Session, run_ids: Sequence[int]) -> dict[int, list[int]]:
@@ -214,7 +223,7 @@ def control_times(session: Session, run_ids: Sequence[int]) -> dict[tuple[int, s
     """Return what the control took at the starts of these runs [s], by device, probe, and version with backend."""
     rows = session.scalars(
         select(Control)
-        .where(Control.run_id.in_(run_ids), Control.moment == "start")
+        .where(Control.run_id.in_(run_ids), Control.moment == "start", UNDISTURBED)
         .order_by(Control.measured_at, Control.id)
     )
     times: dict[tuple[int, str, str], list[float]] = {}

@@ -407,6 +407,23 @@ def test_a_machine_that_changed_may_be_faster_or_slower_than_before(
     assert health(service) == "good"
 
 
+def test_a_control_beside_which_something_else_ran_says_nothing_of_the_device(
+    service: Service, known: FakeAgent, ask: Ask
+) -> None:
+    known.disturbed = "host_cpu: other programs kept 1.5 processors busy; 0.5 may be"
+    known.start, known.end = SLOW, USUAL
+    for _ in range(10):
+        run(known, ask)
+    assert health(service) == "good"
+    assert rows(service, Control)[-1].unavailable == {"disturbed": known.disturbed}
+    known.disturbed = ""
+    known.start = USUAL
+    run(known, ask)
+    assert health(service) == "good", "what was seen meanwhile is not what the device usually shows"
+    suspend(known, ask)
+    assert health(service) == "quarantined"
+
+
 NONSENSE: list[Any] = [0, -1.0, "0.01", None, True, [0.01], 10**400, 1e-300, {}]
 
 
@@ -456,7 +473,7 @@ def test_of_devices_that_are_measured_on_together_only_the_odd_one_goes_into_qua
         remember(service, USUAL, hardware_id=name)
     shown = {"seconds": 0.013, "rate": 1.0, "of_devices": [0.010, 0.013]}
     result = protocol.ControlResult(version="kit-1", backend="test", probes={"gemm_bf16": shown})
-    monkeypatch.setattr("tests.factories.agent.control", lambda times: result)
+    monkeypatch.setattr("tests.factories.agent.control", lambda *_: result)
     ask(settings=settings_for(2))
     assert two.claim() is not None
     assert two.prepare([LISTING], [LISTING]).open == []
@@ -976,13 +993,26 @@ def test_a_run_at_whose_end_the_control_is_another_has_a_flag(
     client: TestClient, admin_token: str, hosted: FakeAgent, ask: Ask, end: dict[str, float], flagged: bool
 ) -> None:
     hosted.end = end
-    check = ask()["check"]
-    assert hosted.claim() is not None
-    measure(hosted)
-    document = client.get(
-        f"/api/v1/checks/{check}", headers={"Authorization": f"Bearer {admin_token}"}
-    ).json()
-    (case,) = document["suites"][0]["cases"]
+    case = checked(client, admin_token, hosted, ask)
     assert ("run_drift" in case["flags"]) is flagged
     assert case["verdict"] == "no_regression", "a flag, and never a void"
     assert case["n_void"] == 0
+
+
+def checked(client: TestClient, token: str, agent: FakeAgent, ask: Ask) -> dict[str, Any]:
+    """Have a check measured and return what is told of its one case."""
+    check = ask()["check"]
+    assert agent.claim() is not None
+    measure(agent)
+    document = client.get(f"/api/v1/checks/{check}", headers={"Authorization": f"Bearer {token}"}).json()
+    (case,) = document["suites"][0]["cases"]
+    found: dict[str, Any] = case
+    return found
+
+
+def test_a_control_that_was_disturbed_is_no_drift(
+    client: TestClient, admin_token: str, hosted: FakeAgent, ask: Ask
+) -> None:
+    hosted.end = SLOW
+    hosted.disturbed = "host_cpu: other programs kept 1.5 processors busy; 0.5 may be"
+    assert "run_drift" not in checked(client, admin_token, hosted, ask)["flags"]

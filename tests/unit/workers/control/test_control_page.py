@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from app.analysis import grades, health
+from app.analysis.machine import DRIFT
 from workers.control import pacing
 from workers.control.backends import BACKENDS, UNASKED
 from workers.control.probes import FULL, GEMM_BF16, GEMM_FP32
-from workers.measuring.control import DRIFT, LONGEST_S
+from workers.measuring.control import LONGEST_S
 from workers.measuring.watching import MAX_CONTROL_DEVIATION
 
 PAGE = (Path(__file__).parents[4] / "docs" / "control.md").read_text(encoding="utf-8")

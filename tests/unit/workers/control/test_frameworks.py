@@ -117,8 +117,9 @@ def test_pytorch_on_the_processor_has_one_thread_and_no_copies(monkeypatch):
         assert work.name == "gemm_fp32"
 
 
+@pytest.mark.gpu
 def test_the_real_pytorch_runs_every_probe_of_a_processor(monkeypatch):
-    pytest.importorskip("torch", reason="PyTorch is no part of the agent's or the development environment")
+    pytest.importorskip("torch", reason="no GPU host: PyTorch is not installed")
     monkeypatch.setattr(TorchProcessor, "n", 64)
     monkeypatch.setattr(with_torch, "STREAM_B", MIB)
     backend = TorchProcessor(0)
@@ -127,8 +128,9 @@ def test_the_real_pytorch_runs_every_probe_of_a_processor(monkeypatch):
             assert timed(work.run, QUICK).seconds > 0
 
 
+@pytest.mark.gpu
 def test_the_real_jax_runs_every_probe(monkeypatch):
-    pytest.importorskip("jax", reason="JAX is no part of the agent's or the development environment")
+    pytest.importorskip("jax", reason="no accelerator's host: JAX is not installed")
     monkeypatch.setattr(with_jax, "COPY_B", MIB)
     backend = Jax(0, "cpu", n=64, stream_b=MIB)
     assert backend.name.endswith(" cpu")
@@ -137,7 +139,8 @@ def test_the_real_jax_runs_every_probe(monkeypatch):
             assert timed(work.run, QUICK).seconds > 0
 
 
+@pytest.mark.gpu
 def test_jax_without_the_platform_is_no_backend():
-    pytest.importorskip("jax", reason="JAX is no part of the agent's or the development environment")
+    pytest.importorskip("jax", reason="no accelerator's host: JAX is not installed")
     with pytest.raises(UnavailableError, match="no_device: "):
         Jax(0)
