@@ -22,10 +22,13 @@ SHARED = 0.5
 SMALLEST = 0.01
 """A control that moves by less (ln units) has not moved: its own repeats differ by as much."""
 
-ERRORS = 4.0
-"""So many standard errors are no chance: several probes are looked at for every change."""
+ERRORS = 3.0
+"""So many standard errors are no chance, with a few probes looked at for every change.
 
-FEWEST_BEFORE, FEWEST_AFTER = 5, 2
+Fewer take noise for a cause: code would go unmeasured. More leave small steps of the machine to be measured in pairs.
+"""
+
+FEWEST_BEFORE, FEWEST_AFTER = 5, 1
 """Fewer results of the control do not show how much it moves of itself."""
 
 DRIFT = 0.02

@@ -31,14 +31,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 """What telemetry is for, and the readings that give it."""
 
-OF_THE_HOST = ("load of the host",)
-NEVER_OF = {
-    "cpu": ("activity of its units", "driver errors", "links", "processes"),
-    "tpu": ("driver errors",),
-    "neuron": ("driver errors",),
-    "amd": ("driver errors",),
-    "jetson": ("driver errors", "links"),
-}
+ONLY_OF = {"driver errors": ("nvidia", "simulated"), "load of the host": ("cpu", "simulated")}
+NEVER_OF = {"cpu": ("activity of its units", "links", "processes"), "jetson": ("links",)}
 """What devices of a kind do not have, so that nobody misses it."""
 
 LABEL = 10
@@ -117,8 +111,8 @@ def _of_devices(title: str, device: Document, room: int | None, paint: Paint) ->
 
 def _works(kind: str, told: Iterable[str], room: int | None) -> list[str]:
     known = frozenset(told)
-    hidden = (*NEVER_OF.get(kind, ()), *(OF_THE_HOST if kind != "cpu" else ()))
-    works = [group for group, names in GROUPS.items() if not known.isdisjoint(names)]
+    hidden = {*NEVER_OF.get(kind, ()), *(group for group, kinds in ONLY_OF.items() if kind not in kinds)}
+    works = [group for group, readings in GROUPS.items() if not known.isdisjoint(readings)]
     missing = [group for group in GROUPS if group not in works and group not in hidden]
     return [
         *_labelled("tells", ", ".join(works) or "nothing", room),
@@ -141,7 +135,7 @@ def wrapped(text: str, room: int | None) -> list[str]:
 
 def _words(what: str) -> str:
     """Return a list of readings by what they are for; other words as they are."""
-    groups = {name: group for group, names in GROUPS.items() for name in names}
+    groups = {name: group for group, readings in GROUPS.items() for name in readings}
     return ", ".join(dict.fromkeys(groups.get(word, word) for word in what.split(", ")))
 
 

@@ -131,15 +131,12 @@ class Device(ABC):
         """Return what telemetry this device could give and does not here, and how to get it."""
         return []
 
-    def record(self) -> DeviceRecord:
-        """Return what is known of the device now."""
-        return DeviceRecord(self.kind, self.device_class, self.facts(), (self.telemetry(),))
-
     def settled_record(self) -> DeviceRecord:
         """Return what is known of the device, once rates and slow tools have had time to tell; for people who wait."""
+        known = self.facts()
         self.telemetry()
         time.sleep(SETTLING_S)
-        return self.record()
+        return DeviceRecord(self.kind, self.device_class, known, (self.telemetry(),))
 
     def fingerprint(self) -> Fingerprint:
         """Return `machine`, `identity`, `soft` and `unavailable`, read anew."""

@@ -76,8 +76,8 @@ class Gates:
         """Name the devices and give a reading of each from the start of the run, nothing measured yet."""
         self._names = names
         self._references = [Reference(start, has_own_memory, [], {}) for start in starts]
-        usual = max(FOREIGN_CPU, FOREIGN_CPU_SHARE * threads)
-        self._foreign_cpu = usual if foreign_cpu is None else foreign_cpu
+        self._usual_cpu = max(FOREIGN_CPU, FOREIGN_CPU_SHARE * threads)
+        self._foreign_cpu = self._usual_cpu if foreign_cpu is None else foreign_cpu
 
     def judge(self, arm: Arm, ticks: Sequence[Sequence[Tick]]) -> list[Raised]:
         """Return the gates that an invocation raised, hard ones first, and learn from it what is usual."""
@@ -86,7 +86,7 @@ class Gates:
             for index, (of_device, reference) in enumerate(zip(ticks, self._references, strict=True))
             for found in (*self._of_device(of_device, reference), *_soft(of_device, reference))
         ]
-        raised += self.of_host(ticks[0])
+        raised += _of_host(ticks[0], self._foreign_cpu)
         for of_device, reference in zip(ticks, self._references, strict=True):
             _learn(arm, of_device, reference)
         return sorted(raised, key=lambda found: not found.is_hard)
@@ -111,27 +111,31 @@ class Gates:
         ]
         return found
 
-    def of_host(self, ticks: Sequence[Tick]) -> list[Raised]:
-        """Return the gates that the host raised in a time, by its readings in time order."""
-        span_ns = ticks[-1].get("t_ns", 0) - ticks[0].get("t_ns", 0)
-        if len(ticks) < 2 or span_ns < MIN_SPAN_NS:
-            return []
-        # The first reading is about the time before the invocation.
-        foreign, steal = values(ticks[1:], "host_cpu_foreign"), values(ticks[1:], "host_steal")
-        found = []
-        if foreign and fmean(foreign) > max(self._foreign_cpu, MIN_FOREIGN_S * 1e9 / span_ns):
-            sentence = (
-                f"other programs kept {fmean(foreign):.2g} processors busy; {self._foreign_cpu:.2g} may be"
-            )
-            found.append(Raised("host_cpu", True, sentence))
-        if steal and fmean(steal) > MAX_STEAL:
-            sentence = (
-                f"the hypervisor took {fmean(steal):.1%} of the processors' time; {MAX_STEAL:.0%} may be"
-            )
-            found.append(Raised("host_steal", True, sentence))
-        if swapped := rise(ticks, "swap_in_b"):
-            found.append(Raised("host_swap", True, f"{swapped / 2**20:.3g} MiB were read back from swap"))
-        return found
+    def disturbance(self, ticks: Sequence[Tick]) -> str | None:
+        """Return what the host did to the control workload meanwhile, by its readings in time order.
+
+        Who lets other programs be busy while code is measured does not say that the control does not feel them.
+        """
+        found = _of_host(ticks, min(self._foreign_cpu, self._usual_cpu))
+        return found[0].reason if found else None
+
+
+def _of_host(ticks: Sequence[Tick], foreign_cpu: float) -> list[Raised]:
+    span_ns = ticks[-1].get("t_ns", 0) - ticks[0].get("t_ns", 0)
+    if len(ticks) < 2 or span_ns < MIN_SPAN_NS:
+        return []
+    # The first reading is about the time before.
+    foreign, steal = values(ticks[1:], "host_cpu_foreign"), values(ticks[1:], "host_steal")
+    found = []
+    if foreign and fmean(foreign) > max(foreign_cpu, MIN_FOREIGN_S * 1e9 / span_ns):
+        sentence = f"{fmean(foreign):.2g} of them, where {foreign_cpu:.2g} may be"
+        found.append(Raised("host_cpu", True, sentence))
+    if steal and fmean(steal) > MAX_STEAL:
+        sentence = f"{fmean(steal):.1%} of it, where {MAX_STEAL:.0%} may be"
+        found.append(Raised("host_steal", True, sentence))
+    if swapped := rise(ticks, "swap_in_b"):
+        found.append(Raised("host_swap", True, f"{swapped / 2**20:.3g} MiB"))
+    return found
 
 
 def _foreign_process(ticks: Sequence[Tick], reference: Reference) -> str | None:
@@ -139,13 +143,13 @@ def _foreign_process(ticks: Sequence[Tick], reference: Reference) -> str | None:
     if pids:
         seen = sum(bool(tick.get("foreign_pids")) for tick in ticks)
         named = ", ".join(map(str, pids[:5])) + (" and more" if len(pids) > 5 else "")
-        return f"process {named} on the device in {seen} of {len(ticks)} readings"
+        return f"process {named}, in {seen} of {len(ticks)} readings"
     idle_b, before_b = reference.start.get("mem_used_b"), ticks[0].get("mem_used_b")
     if not reference.has_own_memory or idle_b is None or before_b is None:
         return None
     if before_b - idle_b > MEMORY_ABOVE_IDLE_B:
         more = (before_b - idle_b) / 2**20
-        return f"{more:.0f} MiB more of the device's memory were in use before the start than when idle"
+        return f"{more:.0f} MiB more of its memory in use before the start than when idle"
     return None
 
 
@@ -206,14 +210,13 @@ def _soft(ticks: Sequence[Tick], reference: Reference) -> list[Raised]:
     for gate, reasons in (("power_cap", POWER), ("thermal", THERMAL)):
         share = max((shares.get(reason, 0.0) for reason in reasons), default=0.0)
         if share > THROTTLED_SHARE:
-            word = "its power limit" if gate == "power_cap" else "heat"
-            found.append(Raised(gate, False, f"held back by {word} in {share:.0%} of the readings"))
+            found.append(Raised(gate, False, f"in {share:.0%} of the readings"))
     clocks, usual = _busy_clocks_hz(ticks), reference.base_clocks_hz
     if clocks and usual and median(clocks) < LOW_CLOCK * median(usual):
         low, high = median(clocks) / 1e6, median(usual) / 1e6
         found.append(Raised("low_clock", False, f"{low:.0f} MHz, where base usually ran at {high:.0f} MHz"))
     if _is_lost(ticks, reference):
-        found.append(Raised("telemetry_lost", False, "the device told nothing while it was measured"))
+        found.append(Raised("telemetry_lost", False, "nothing of what it told before"))
     return found
 
 

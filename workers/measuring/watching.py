@@ -113,10 +113,9 @@ class Watch:
         """Run the control workload, and say in its result what else was on the machine meanwhile."""
         pids, first = self._devices.processes(), self._of_host()
         result = run()
-        found = [raised.reason for raised in self._gates.of_host([first, self._of_host()])]
-        if pids:
-            found.insert(0, f"foreign_process: process {pids[0]} on the device")
-        return result.model_copy(update={"disturbed": found[0] if found else ""})
+        found = f"foreign_process: process {pids[0]} on the device" if pids else None
+        found = found or self._gates.disturbance([first, self._of_host()])
+        return result.model_copy(update={"disturbed": found or ""})
 
     def _of_host(self) -> Tick:
         told = {name: value for name, value in self._host.look().items() if value is not None}

@@ -165,7 +165,8 @@ def _default_json(document: dict[str, Any]) -> list[Told]:
     for gpu in _objects(document["gpu_info_list"]):
         index = _index(gpu.get("gpu_id"))
         own = {"ifwi.version": versions.get("vbios version")} if index == 0 else {}
-        found.append(Told(index, {**shared, **own, **flat(gpu), **_default_processes(document, index)}))
+        if index is not None:
+            found.append(Told(index, {**shared, **own, **flat(gpu), **_default_processes(document, index)}))
     return found
 
 
@@ -260,7 +261,9 @@ def _is_text(text: str) -> bool:
     """Return whether this is indented text, or the line of `amd-smi version` with no table below it."""
     if BLOCK.search(text):
         return not is_partition(text)
-    return VERSION.search(text) is not None and not (is_monitor(text) or is_default_view(text) or _is_csv(text))
+    return VERSION.search(text) is not None and not (
+        is_monitor(text) or is_default_view(text) or _is_csv(text)
+    )
 
 
 READERS = (

@@ -46,7 +46,9 @@ def json_documents(text: str) -> tuple[list[Any], int | None]:
         try:
             document, place, is_whole = _document(text, begin.end())
         except RecursionError:
-            raise UnreadableError(f"{_where(text, begin.end())}: nested too deeply for a tool's JSON") from None
+            raise UnreadableError(
+                f"{_where(text, begin.end())}: nested too deeply for a tool's JSON"
+            ) from None
         if not is_whole:
             if re.search(r'":', text[place:]):
                 raise UnreadableError(f"{_where(text, place)}: this is no JSON")

@@ -101,8 +101,10 @@ def _recordings(content: bytes) -> tuple[tuple[Recording, ...], str]:
         UnreadableError: it is a known tool's output, but broken, or an archive.
     """
     text = decoded(unpacked(content, LARGEST_B))
+    if text is None or not text.strip():
+        return (), UNKNOWN
     first_trouble = ""
-    for parts in outputs(text or ""):
+    for parts in outputs(text):
         troubles: list[str] = []
         found = [recording for part in parts if (recording := _read(part, troubles)) is not None]
         if found:

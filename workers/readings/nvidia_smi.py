@@ -191,7 +191,11 @@ def iso_time(value: str | None) -> str | None:
     text = (value or "").strip()
     if match := CTIME.fullmatch(text):
         month, day, clock, year = match.groups()
-        return valid_time(f"{year}-{MONTHS.index(month) + 1:02}-{int(day):02}T{clock}") if month in MONTHS else None
+        return (
+            valid_time(f"{year}-{MONTHS.index(month) + 1:02}-{int(day):02}T{clock}")
+            if month in MONTHS
+            else None
+        )
     match = STAMP.fullmatch(text)
     return match and valid_time(f"{match[1]}-{match[2]}-{match[3]}T{match[4]}")
 

@@ -181,7 +181,9 @@ def _are_of_a_gpu_each(records: list[DeviceRecord]) -> bool:
     """Say whether rows that name no GPU are of one each: of different products, or without what may change."""
     models = [record.facts["model"] for record in records]
     lasting = {"unavailable", "mode"}
-    changing = {name for record in records for tick in record.readings for name in tick if tick[name] is not None}
+    changing = {
+        name for record in records for tick in record.readings for name in tick if tick[name] is not None
+    }
     return None not in models and (len(set(models)) == len(models) or changing <= lasting)
 
 

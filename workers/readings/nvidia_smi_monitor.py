@@ -53,25 +53,23 @@ class Line(NamedTuple):
     units: dict[str, str]
 
 
-def _columns(text: str) -> list[str] | None:
-    """Return the names of the columns, or None where the text is none of both forms."""
-    lines = text.splitlines()
-    for names, units in pairwise(lines):
-        if NAMES.fullmatch(names) and UNITS.fullmatch(units):
-            return _words(names)
-    return None
+def _of_processes(text: str) -> set[bool]:
+    """Return of each pair of header lines whether it is pmon's; nothing where the text is none of both forms."""
+    return {
+        "pid" in _words(names)
+        for names, units in pairwise(text.splitlines())
+        if NAMES.fullmatch(names) and UNITS.fullmatch(units)
+    }
 
 
 def recognises_devices(text: str) -> bool:
-    """Say whether a text is dmon's."""
-    columns = _columns(text)
-    return columns is not None and "pid" not in columns and not is_capture(text)
+    """Say whether a text has dmon's lines."""
+    return False in _of_processes(text) and not is_capture(text)
 
 
 def recognises_processes(text: str) -> bool:
-    """Say whether a text is pmon's."""
-    columns = _columns(text)
-    return columns is not None and "pid" in columns and not is_capture(text)
+    """Say whether a text has pmon's lines."""
+    return True in _of_processes(text) and not is_capture(text)
 
 
 def read_devices(text: str) -> list[DeviceRecord]:

@@ -37,6 +37,9 @@ PROCESS = re.compile(
     r" *(?P<silent>\d+) +Not Supported *"
 )
 
+ROOM_ABOVE = 1000
+"""Characters above a table's head that its time is looked for in: four lines, as wide as terminals are."""
+
 COMPUTE_MODES = {"E. Process": "Exclusive_Process", "E. Thread": "Exclusive_Thread"}
 """Words that the table shortens."""
 
@@ -76,7 +79,8 @@ def read(text: str) -> list[DeviceRecord]:
     heads = [match.start() for match in HEAD.finditer(text)]
     parts = [text[start:end] for start, end in zip(heads, [*heads[1:], len(text)], strict=True)]
     found = united(
-        _records(_table(part, _time_before(text[:start]))) for start, part in zip(heads, parts, strict=True)
+        _records(_table(part, _time_before(text[max(0, start - ROOM_ABOVE) : start])))
+        for start, part in zip(heads, parts, strict=True)
     )
     if not found:
         raise UnreadableError(

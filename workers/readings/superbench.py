@@ -56,7 +56,9 @@ def read(text: str) -> list[DeviceRecord]:
     """
     memory: dict[int, int | None] = {}
     readings: dict[int, list[Tick]] = {}
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.lstrip().startswith("{")]
+    lines = [
+        (number, line) for number, line in enumerate(text.splitlines(), 1) if line.lstrip().startswith("{")
+    ]
     for number, line in lines:
         values = _object(line)
         if values is None and number == lines[-1][0]:

@@ -66,7 +66,7 @@ def test_a_device_that_tells_nothing_raises_nothing():
 @pytest.mark.parametrize(
     ("gate", "changes", "words"),
     [
-        ("foreign_process", {"foreign_pids": ([], [], [4242], [])}, "process 4242 on the device in 1 of 6"),
+        ("foreign_process", {"foreign_pids": ([], [], [4242], [])}, "process 4242, in 1 of 6 readings"),
         ("foreign_process", {"mem_used_b": 2**28 + 65 * 2**20}, "65 MiB more"),
         ("ecc", {"ecc_uncorrected": (0, 0, 1)}, "1 uncorrected memory errors"),
         ("ecc", {"ecc_corrected": (3, 103)}, "100 corrected"),
@@ -77,7 +77,7 @@ def test_a_device_that_tells_nothing_raises_nothing():
         ("hw_brake", {"throttle_reasons": ([], ["hw_brake"], [])}, "hw brake"),
         ("hw_brake", {"throttle_ns": ({"hw_brake": 1000}, {"hw_brake": 5000})}, "hw brake"),
         ("hw_brake", {"over_current": (0, 2)}, "2 times over-current"),
-        ("host_cpu", {"host_cpu_foreign": 0.8}, "other programs kept 0.8 processors busy"),
+        ("host_cpu", {"host_cpu_foreign": 0.8}, "0.8 of them, where 0.5 may be"),
         ("host_steal", {"host_steal": 0.05}, "5.0%"),
         ("host_swap", {"swap_in_b": (0, 2**21)}, "2 MiB"),
     ],

@@ -10,7 +10,7 @@ from tests.unit.workers.readings.cutting import (
     fixtures,
 )
 from workers.readings import read
-from workers.readings.amd_smi_forms import READERS
+from workers.readings.amd_smi_forms import READERS, from_json
 from workers.readings.reader import UnreadableError
 
 ENDS_UNSEEN = ("metric-6.4.txt", "process-6.4.txt")
@@ -113,6 +113,96 @@ def test_warnings_before_and_line_ends_of_windows_do_no_harm():
     )
     (told,) = only(text.replace("\n", "\r\n")).readings
     assert told["util"] == 0.07
+
+
+def test_a_value_that_is_no_json_ends_what_is_told_there():
+    text = json.dumps([{"gpu": 0, "usage": {"gfx_activity": 7}, "fan": {"usage": 5}}], indent=1)
+    with pytest.raises(UnreadableError, match="this is no JSON"):
+        read(text.replace("7", "07"))
+    assert read(text.replace('"usage": 5', '"us\tage\\q": 05')).devices[0].readings[0]["util"] == 0.07
+
+
+def test_brackets_without_end_are_refused():
+    with pytest.raises(UnreadableError, match="line 2, column 1: nested too deeply"):
+        from_json('[{"gpu": 0, "usage": {"gfx_activity": 7}}]\n' + '[{"gpu": ' * 50_000)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"gpu_data": [5, {"gpu": "zero", "usage": {"gfx_activity": 1}}, {"gpu": True, "clock": {}}]},
+        {"gpu_info_list": [7, {"gpu_id": [], "power_usage": 10**400}], "version_info": [], "processes": [1]},
+        [{"pid": {}, "gpus": ["x", {"gpu_index": {}}]}, {"pid": 5, "gpus": None}],
+    ],
+)
+def test_what_has_another_shape_than_amd_smis_tells_nothing(document):
+    assert from_json(json.dumps(document)) == []
+
+
+def test_a_number_without_bounds_is_missing():
+    told = reading(power={"socket_power": 10**400}, usage={"gfx_activity": measured(5, "%")})
+    assert (told["power_w"], told["util"]) == (None, 0.05)
+
+
+# --- what other editions print ---
+
+
+def test_the_title_of_a_block_may_have_its_colon_behind_the_number():
+    text = "GPU 1:\n    POWER: \n        AVERAGE_SOCKET_POWER: 224 W\n    ASIC:\n        NUM_OF_COMPUTE_UNITS: 304\n"
+    device = only(text)
+    assert (device.facts["index"], device.facts["cores"], device.readings[0]["power_w"]) == (1, 304, 224.0)
+
+
+def test_one_gpu_may_stand_without_a_list_around_it():
+    device = only(json.dumps({"gpu": 3, "temperature": {"hotspot_temperature": 43, "vram_temperature": 35}}))
+    assert device.facts["index"] == 3
+    assert (device.readings[0]["temp_c"], device.readings[0]["mem_temp_c"]) == (43.0, 35.0)
+
+
+MONITOR = "GPU  POWER  GPU_TEMP  GFX_UTIL     THROTTLE\n  0  126 W     40 °C       1 %  UNTHROTTLED\n"
+VERSION = "AMDSMI Tool: 24.6.1+abc | AMDSMI Library version: 24.6.1.0 | ROCm version: 6.2.9 | amdgpu version: 6.8.5\n"
+
+
+def test_the_line_of_the_version_belongs_to_the_table_below_it():
+    found = read(VERSION + MONITOR)
+    (device,) = found.devices
+    assert found.form == "monitor"
+    assert (device.facts["runtime"], device.facts["driver"]) == ("6.2.9", "6.8.5")
+    assert device.readings[0]["power_w"] == 126.0
+
+
+def test_the_line_of_the_version_is_known_to_one_reader():
+    assert [reader.form for reader in READERS if reader.recognises(VERSION)] == ["text"]
+    assert [reader.form for reader in READERS if reader.recognises(VERSION + MONITOR)] == ["monitor"]
+
+
+def test_whether_the_device_is_throttled_has_two_titles():
+    assert only(MONITOR).readings[0]["throttle_reasons"] == []
+    assert only(MONITOR.replace("UNTHROTTLED", "  THROTTLED")).readings[0]["throttle_reasons"] == [
+        "throttled"
+    ]
+
+
+def test_the_kernels_version_string_is_none_of_the_driver():
+    assert only(VERSION.replace("6.8.5", "Linuxversion6.8.5(gcc)") + MONITOR).facts["driver"] is None
+
+
+def test_a_row_whose_number_is_none_is_left_out():
+    assert read(MONITOR.replace("  0  126", "  x  126")).devices == []
+
+
+def test_partitions_told_as_a_table_and_as_text_are_known_to_one_reader():
+    text = (
+        "CURRENT_PARTITION:\nGPU_ID  MEMORY  ACCELERATOR_TYPE  PARTITION_ID\n0       NPS4    CPX               0\n"
+        "GPU: 0\n    MEMORY_PARTITION:\n        CURRENT: NPS4\n"
+    )
+    assert [reader.form for reader in READERS if reader.recognises(text)] == ["partition"]
+    assert only(text).facts["partition_mode"] == "CPX/NPS4"
+
+
+def test_what_was_taken_out_of_a_recording_is_not_told():
+    assert fact("uuid", uuid="<redacted>", bus={"bdf": "0000:01:00.0"}) is None
+    assert fact("serial", asic={"asic_serial": "<Redacted>"}) is None
 
 
 # --- what values mean ---

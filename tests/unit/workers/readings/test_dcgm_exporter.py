@@ -211,3 +211,8 @@ def test_a_real_scrape_of_a_busy_t4_is_read(samples):
         "pcie_tx_b_s": 4791810,
         "pcie_rx_b_s": 6935930,
     }
+
+
+@pytest.mark.parametrize("moment", ["9" * 400, "-5", "99999999999999999"])
+def test_a_time_that_is_none_of_a_scrape_is_not_told(moment):
+    assert reading(f"DCGM_FI_DEV_GPU_TEMP{{{GPU}}} 40 {moment}\n")["time"] is None

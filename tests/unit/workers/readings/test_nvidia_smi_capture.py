@@ -80,3 +80,45 @@ def test_a_capture_of_another_tool_is_not_recognised():
     assert not [
         reader for reader in READERS if reader.recognises(section("idle :: x", "rocm-smi", "nothing"))
     ]
+
+
+TABLE = (FIXTURES / "nvidia-smi" / "driver390-table.txt").read_text()
+LIST = "GPU 0: Tesla K80 (UUID: GPU-a)\nGPU 1: GeForce GTX 1080 Ti (UUID: GPU-b)\nGPU 2: Tesla M60 (UUID: GPU-c)\n"
+
+
+def test_outputs_of_several_forms_after_each_other_tell_of_the_same_gpus():
+    text = f"root@host:~# nvidia-smi\n{TABLE}root@host:~# nvidia-smi -L\n{LIST}root@host:~# exit\n"
+    found = read(text)
+    assert (found.form, [device.facts["uuid"] for device in found.devices]) == (
+        "mixed",
+        ["GPU-a", "GPU-b", "GPU-c"],
+    )
+    assert [device.facts["model"] for device in found.devices] == [
+        "Tesla K80",
+        "GeForce GTX 1080 Ti",
+        "Tesla M60",
+    ]
+    assert found.devices[0].readings[0]["time"] == "2018-02-01T07:05:09"
+
+
+def test_monitors_of_gpus_and_of_processes_in_one_text_are_not_mixed_up():
+    dmon = "# gpu    pwr     sm \n# Idx      W      % \n    0     55     91 \n"
+    pmon = "# gpu        pid  type    sm   command\n# Idx          #   C/G     %   name\n    0        700     C    12   python\n"
+    (device,) = read(f"$ nvidia-smi dmon -c 1\n{dmon}$ nvidia-smi pmon -c 1\n{pmon}").devices
+    assert [(tick["util"], tick["foreign_pids"]) for tick in device.readings] == [(0.91, None), (None, [700])]
+
+
+def test_words_between_outputs_are_no_part_of_them():
+    text = f"It says, quickly:\n\n```\n{rows(('0', 'GPU-a', 'N/A', '9 %'))}\n```\n\nThen, later:\n\n{TABLE}\nThat, is all.\n"
+    first = read(text).devices[0]
+    assert [tick["fan"] for tick in first.readings] == [0.09, None]
+
+
+def test_a_text_of_several_forms_is_known_to_one_reader():
+    text = TABLE + LIST
+    assert [reader.form for reader in READERS if reader.recognises(text)] == ["mixed"]
+
+
+def test_outputs_of_several_forms_that_tell_of_no_gpu_are_refused():
+    with pytest.raises(UnreadableError, match="none of them tells of a GPU"):
+        read(TABLE[: TABLE.index("|   0  Tesla")] + "==============NVSMI LOG==============\n")

@@ -122,3 +122,44 @@ def test_other_texts_are_not_recognised(text):
 )
 def test_a_csv_that_is_cut_tells_nothing_else(path):
     assert_every_cut_tells_nothing_else(path)
+
+
+def test_rows_of_what_does_not_change_are_of_a_gpu_each():
+    text = table("name, memory.total [MiB], driver_version", *["NVIDIA L4, 23034 MiB, 550.1"] * 3)
+    devices = read(text).devices
+    assert [(device.device_class, device.facts["index"]) for device in devices] == [("nvidia-l4", None)] * 3
+
+
+def test_rows_of_different_products_are_of_a_gpu_each():
+    text = table("name, power.draw [W]", "NVIDIA L4, 30.14 W", "Tesla T4, 12.34 W")
+    assert values(text, "power_w") == [[30.14], [12.34]]
+
+
+def test_rows_of_one_product_that_tell_of_a_moment_are_of_nobody_known():
+    with pytest.raises(UnreadableError, match="line 3"):
+        read(table("name, power.draw [W]", "NVIDIA L4, 30.14 W", "NVIDIA L4, 31.00 W"))
+
+
+def test_a_table_ends_where_another_querys_begins():
+    text = (
+        table("index, name", "0, NVIDIA L4")
+        + table("pid, process_name", "77, python")
+        + table("index, name", "1, Tesla T4")
+    )
+    assert [device.facts["model"] for device in read(text).devices] == ["NVIDIA L4", "Tesla T4"]
+
+
+def test_a_time_that_no_clock_shows_is_not_told():
+    assert values(table("timestamp, index", "2024/02/31 00:00:00.000, 0"), "time") == [[None]]
+
+
+def test_a_table_of_another_vendors_tool_in_the_same_form_is_not_recognised():
+    assert not recognises(table("index, utilization.npu [%], memory.used [MiB]", "0, 0 %, 765 MiB"))
+
+
+def test_rows_whose_uuids_were_masked_alike_are_of_the_gpus_of_their_numbers():
+    masked = "GPU-00000000-0000-0000-0000-000000000000"
+    text = table(
+        "index, uuid, power.draw [W]", f"0, {masked}, 10 W", f"1, {masked}, 20 W", f"0, {masked}, 11 W"
+    )
+    assert values(text, "power_w") == [[10.0, 11.0], [20.0]]

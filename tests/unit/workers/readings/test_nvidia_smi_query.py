@@ -195,3 +195,50 @@ def test_a_number_at_the_cut_end_of_a_text_is_not_read():
     text = log("Retired Pages", "    Single Bit ECC   : 1", "    Double Bit ECC   : 23")
     assert reading(text)["remapped_rows"] == 24
     assert reading(text[: text.rindex("3")])["remapped_rows"] is None
+
+
+def test_limits_in_a_section_of_their_own_are_the_gpus_and_no_others():
+    text = log(
+        "GPU Power Readings",
+        "    Average Power Draw            : 90.50 W",
+        "    GPU Ceiling Power Limit",
+        "        Current Power Limit       : 650.00 W",
+        "        Requested Power Limit     : 640.00 W",
+        "        Default Power Limit       : 700.00 W",
+        "    GPU Base Power",
+        "        Current Base Power        : 500.00 W",
+        "        Default Base Power        : 510.00 W",
+        "    Max Power Limit               : 720.00 W",
+        "Module Power Readings",
+        "    Current Power Limit           : 900.00 W",
+    )
+    (device,) = read(text).devices
+    assert device.readings[0]["power_limit_w"] == 650.0
+    assert (device.facts["power_limit_default_w"], device.facts["power_limit_max_w"]) == (700.0, 720.0)
+
+
+def test_limits_in_an_element_of_their_own_are_the_gpus_and_no_others():
+    limits = "<current_power_limit>650.00 W</current_power_limit><default_power_limit>700.00 W</default_power_limit>"
+    text = document(
+        f"<gpu_power_readings><gpu_ceiling_power_limit>{limits}</gpu_ceiling_power_limit>"
+        "<gpu_base_power><current_power_limit>500.00 W</current_power_limit></gpu_base_power>"
+        "<max_power_limit>720.00 W</max_power_limit></gpu_power_readings>"
+        "<module_power_readings><current_power_limit>900.00 W</current_power_limit></module_power_readings>"
+    )
+    (device,) = read(text).devices
+    assert device.readings[0]["power_limit_w"] == 650.0
+    assert (device.facts["power_limit_default_w"], device.facts["power_limit_max_w"]) == (700.0, 720.0)
+
+
+@pytest.mark.parametrize("before", ["    ", "\t", "\t\t"])
+def test_a_log_whose_lines_are_indented_below_a_prompt_is_read(before):
+    quoted = "".join(
+        f"{before}{line}\n"
+        for line in log("Fan Speed   : 12 %", "Temperature", "    Gpu   : 62 C").splitlines()
+    )
+    tick = reading(f"$ nvidia-smi -q\n{quoted}")
+    assert (tick["fan"], tick["temp_c"]) == (0.12, 62.0)
+
+
+def test_a_time_that_no_clock_shows_is_not_told():
+    assert reading(document("<fan_speed>1 %</fan_speed>", time="Mon Feb 31 01:02:03 2025"))["time"] is None

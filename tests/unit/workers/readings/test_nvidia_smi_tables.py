@@ -71,6 +71,23 @@ def test_a_table_that_ends_before_its_first_gpu_is_refused_with_the_place():
         read(text[: text.index("| N/A   44C")])
 
 
+def test_memory_and_limit_that_a_gpu_has_not_are_missing():
+    text = fixture("driver610-table-windows.txt")
+    text = text.replace("     611MiB /  12282MiB ", " Not Supported          ").replace(
+        "23W /  200W", "23W /  N/A "
+    )
+    (device,) = read(text).devices
+    assert (device.facts["memory_b"], device.readings[0]["mem_used_b"]) == (None, None)
+    assert (device.readings[0]["power_w"], device.readings[0]["power_limit_w"]) == (23.0, None)
+
+
+def test_a_table_in_a_quotation_below_a_title_has_its_time():
+    text = "## Machine\n\n" + "".join(
+        f"> {line}"[2:] + "\n" for line in fixture("driver390-table.txt").splitlines()
+    )
+    assert ticks(text * 2, "time")[0] == ["2018-02-01T07:05:09"] * 2
+
+
 def test_columns_of_the_monitor_are_read_by_name():
     (device,) = read(DMON + "    2     69     41      -    100      7   2619   1980 \n").devices
     tick = device.readings[0]
@@ -90,6 +107,11 @@ def test_a_time_of_day_without_a_date_is_no_moment():
     text = "#Time        gpu    pwr \n#HH:MM:SS    Idx      W \n 10:00:01      0     69 \n"
     assert ticks(text, "time") == [[None]]
     assert ticks(text, "power_w") == [[69.0]]
+
+
+def test_a_moment_that_no_clock_shows_is_none():
+    text = "#Date Time gpu pwr\n#YYYYMMDD HH:MM:SS Idx W\n 20221340 10:00:01 0 69 \n"
+    assert ticks(text, "time") == [[None]]
 
 
 def test_a_value_at_the_cut_end_of_the_monitor_is_not_read():
@@ -118,6 +140,14 @@ def test_the_list_of_an_older_driver_names_instances_below_their_gpu():
     parent, instance = read(text).devices
     assert parent.facts["partitions"] == ["1g.5gb"]
     assert (instance.name, instance.device_class) == (f"MIG-{gpu}/7/0", "nvidia-a100-sxm4-40gb-mig-1g.5gb")
+
+
+@pytest.mark.parametrize(
+    "after", ["$ nvidia-smi topo -m\n", "root@host:/# \n", "PS C:\\> exit\n", "```\nand so on\n"]
+)
+def test_a_list_ends_at_the_next_prompt(after):
+    (device,) = read(f"GPU 0: Tesla T4 (UUID: GPU-a)\n{after}").devices
+    assert device.facts["uuid"] == "GPU-a"
 
 
 def test_a_list_without_instances_does_not_say_that_a_gpu_is_whole():

@@ -128,6 +128,56 @@ def test_every_card_has_the_driver_of_the_system():
     assert card().facts["driver"] == "6.7.0"
 
 
+@pytest.mark.parametrize("name", ["0x1002", "0X74A1"])
+def test_an_id_in_the_place_of_a_name_is_no_model(name):
+    device = card(**{"Card series": name, "GPU ID": "0x73df"})
+    assert (device.facts["model"], device.device_class) == (None, "amd-unknown")
+    assert card(**{"Card series": name, "GPU ID": "0x74a1"}).device_class == "amd-mi300x"
+
+
+METRICS = """\
+GPU[0]\t\t: temperature_hotspot (C): 51
+GPU[0]\t\t: temperature_mem (C): 62
+GPU[0]\t\t: average_gfx_activity (%): 30
+GPU[0]\t\t: average_socket_power (W): 65535
+GPU[0]\t\t: current_socket_power (W): 140
+GPU[0]\t\t: current_gfxclk (MHz): 2100
+GPU[0]\t\t: current_uclk (MHz): 65535
+"""
+
+
+def test_the_drivers_table_of_metrics_is_read():
+    (told,) = read(METRICS).devices[0].readings
+    assert (told["temp_c"], told["mem_temp_c"], told["util"], told["power_w"]) == (51.0, 62.0, 0.3, 140.0)
+    assert (told["sm_clock_hz"], told["mem_clock_hz"]) == (2.1e9, None)
+
+
+def test_the_drivers_table_of_metrics_stands_in_for_what_is_not_said():
+    (told,) = read(METRICS + "GPU[0]\t\t: GPU use (%): 45\n").devices[0].readings
+    assert (told["util"], told["power_w"]) == (0.45, 140.0)
+
+
+def test_a_clock_without_bounds_is_missing():
+    assert reading(**{"sclk clock speed:": f"({'9' * 400}Mhz)"})["sm_clock_hz"] is None
+
+
+def test_a_line_that_is_no_csv_tells_nothing():
+    assert read('device,GPU use (%)\ncard0,"5\r\r6"x\r,7\n').devices == []
+
+
+def test_overdrive_is_no_clock():
+    text = (
+        "======ROCm System Management Interface======\n"
+        "GPU  Temp   SCLK    MCLK    Fan    Perf  PwrCap  SCLK OD  MCLK OD  GPU%  \n"
+        "1    31.0c  852Mhz  167Mhz  28.0%  auto  N/A     0%       0%       7%    \n"
+        "======End of ROCm SMI Log ======\n"
+    )
+    (device,) = read(text).devices
+    (told,) = device.readings
+    assert (device.facts["index"], told["util"], told["power_limit_w"]) == (1, 0.07, None)
+    assert (told["sm_clock_hz"], told["mem_clock_hz"]) == (852e6, 167e6)
+
+
 def test_a_row_that_is_not_below_its_header_is_refused():
     text = (
         "====== ROCm System Management Interface ======\n"

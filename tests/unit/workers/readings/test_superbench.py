@@ -34,6 +34,17 @@ def test_a_broken_line_is_refused_with_the_place_and_a_cut_one_is_left_out():
     assert len(device.readings) == 1
 
 
+def test_lines_that_begin_no_object_are_no_part_of_it():
+    text = "$ cat monitor.jsonl\n" + line(gpu_usage__0=5) + "tail: file truncated\n" + line(gpu_usage__0=6)
+    (device,) = read(text).devices
+    assert [tick["util"] for tick in device.readings] == [0.05, 0.06]
+
+
+def test_a_number_without_bounds_is_missing():
+    (device,) = read(line(gpu_usage__0=5, gpu_mem_used__0=10**400, time="2026-02-30 00:00:00")).devices
+    assert (device.readings[0]["mem_used_b"], device.readings[0]["time"]) == (None, None)
+
+
 @pytest.mark.parametrize(
     "text", ["", "{}\n", '{"gpu_usage": 5}\n', '{"a:0": 1}\n', "[1]\n", "gpu_usage:0 5\n"]
 )
