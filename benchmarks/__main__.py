@@ -5,7 +5,17 @@ from __future__ import annotations
 import importlib
 import sys
 
-FIGURES = ("harness_overhead", "judge", "changes", "online", "ingest", "startup", "claims", "footprint", "telemetry")
+FIGURES = (
+    "harness_overhead",
+    "judge",
+    "changes",
+    "online",
+    "ingest",
+    "startup",
+    "claims",
+    "footprint",
+    "telemetry",
+)
 """Modules with a `figures()` that yields `Figure`s; `self_check` takes an hour and is run by its name alone."""
 
 

@@ -66,13 +66,13 @@ def asking_this_host(question: Callable[[Any], T]) -> T:
 
 
 def _of_this_machine() -> dict[str, Any]:
-    from workers.devices.survey import survey_machine
+    from workers.devices.inspection.survey import survey_machine
 
     return asking_this_host(survey_machine)
 
 
 def _recorded(folder: str) -> dict[str, Any]:
-    from workers.devices.survey import survey_folder
+    from workers.devices.inspection.survey import survey_folder
 
     name = _plain(folder)
     if not folder or not Path(folder).exists():

@@ -25,7 +25,7 @@ def doctor(as_json: bool) -> int:
     whatever was found.
     """
     from app.reports.doctor_text import doctor_lines
-    from workers.devices.examination import examine
+    from workers.devices.inspection.examination import examine
 
     known, service = _service_devices()
     examined = asking_this_host(examine)

@@ -21,7 +21,7 @@ from app.config import ServiceSettings
 from app.main import create_app
 from app.wiring import Service
 from workers.cli import command as worker_command
-from workers.devices.simulated import read_scripts
+from workers.devices.simulated.device import read_scripts
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

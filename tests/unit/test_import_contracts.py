@@ -85,5 +85,7 @@ def test_every_contract_has_a_breach_here():
 
 def test_the_api_starts_without_numpy() -> None:
     code = "import sys, app.main; sys.exit('numpy' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr or "something that the api imports has imported numpy"

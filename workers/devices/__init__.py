@@ -5,14 +5,14 @@ A new kind is one module here and one line below. A lease may be on several devi
 
 from __future__ import annotations
 
-from workers.devices.amd import AmdDevice
+from workers.devices.amd.device import AmdDevice
 from workers.devices.base import Device, Host
 from workers.devices.cpu import CpuDevice
-from workers.devices.jetson import JetsonDevice
-from workers.devices.neuron import NeuronDevice
-from workers.devices.nvidia import NvidiaDevice
-from workers.devices.simulated import SimulatedDevice
-from workers.devices.tpu import TpuDevice
+from workers.devices.jetson.device import JetsonDevice
+from workers.devices.neuron.device import NeuronDevice
+from workers.devices.nvidia.device import NvidiaDevice
+from workers.devices.simulated.device import SimulatedDevice
+from workers.devices.tpu.device import TpuDevice
 from workers.errors import UsageError
 
 KINDS: dict[str, type[Device]] = {

@@ -128,8 +128,8 @@ def joined(records: Iterable[DeviceRecord]) -> list[DeviceRecord]:
 def united(outputs: Iterable[list[DeviceRecord]]) -> list[DeviceRecord]:
     """Return the devices of several outputs of one host: facts united, readings in the order of the outputs.
 
-    Devices are the same where their bus ids are; else their uuids, numbers, or serials. Two of one output never are, nor
-    are two of different numbers: recordings have ids that were made alike so that nobody knows them.
+    Devices are the same where their bus ids are; else their uuids, numbers, or serials. Two of one output never are,
+    nor are two of different numbers: recordings have ids that were made alike so that nobody knows them.
     """
     known: list[_Sighting] = []
     for output in outputs:

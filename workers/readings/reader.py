@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from workers.readings.record import DeviceRecord
 
-
 PROMPT = r"(?:\(\S+\) )?(?:\[?[\w.-]+@[\w.-]+[: ][^\n]*?[$#%]|(?:PS )?[A-Z]:\\[^\n>]*>|[$❯➜])(?: [^\n]*)?"
 AFTERWARDS = re.compile(rf"[ \t]*(?:(?:`{{3}}|~{{3}})[^\n]*|{PROMPT})")
 """A line that ends what a tool printed: the prompt of a shell, or the end of a block in Markdown."""

@@ -188,7 +188,9 @@ def test_a_bridge_joins_the_history_at_its_commit(upgraded: Branch) -> None:
     grow(upgraded, [SLOWER], FIRST)
     bridge(upgraded, SLOWER)
     with upgraded.poster.service.database.session() as session:
-        query = "select sha, value from result join commit on commit.id = commit_id where result.branch = 'main'"
+        query = (
+            "select sha, value from result join commit on commit.id = commit_id where result.branch = 'main'"
+        )
         points = session.execute(text(f"{query} order by place, result.id")).all()
     assert [point.sha for point in points[-3:]] == [sha(FIRST - 1), sha(FIRST - 1), sha(FIRST)]
     assert [point.value for point in points[-3:]] == pytest.approx([LEVEL, SLOWER, SLOWER], rel=0.02)

@@ -12,7 +12,7 @@ from app.cli import run
 from app.commands import connection
 from app.domain.errors import UnavailableError
 from app.integrations.service_client import ServiceClient
-from workers.devices import examination
+from workers.devices.inspection import examination
 from workers.readings.record import facts, tick
 
 CHECK = {

@@ -1,7 +1,7 @@
 import pytest
 
-from workers.devices.ailments import DEVICE_RULES, Patient, device_advice, device_ailments
-from workers.devices.host_ailments import Busy, HostFacts, host_ailments
+from workers.devices.inspection.ailments import DEVICE_RULES, Patient, device_advice, device_ailments
+from workers.devices.inspection.host_ailments import Busy, HostFacts, host_ailments
 from workers.readings.record import facts, tick
 
 H100 = {

@@ -18,9 +18,11 @@ from tests.factories.amdgpu import (
     table_1_6,
     tool,
 )
-from workers.devices import amd, amd_sysfs, amd_tools
-from workers.devices.amd import AmdDevice
-from workers.devices.amd_kfd import Node, chosen
+from workers.devices.amd import device as amd
+from workers.devices.amd import sysfs as amd_sysfs
+from workers.devices.amd import tools as amd_tools
+from workers.devices.amd.device import AmdDevice
+from workers.devices.amd.kfd import Node, chosen
 from workers.devices.base import Host
 from workers.errors import InUseError
 from workers.readings.record import FACTS, READINGS

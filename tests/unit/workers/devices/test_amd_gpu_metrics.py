@@ -1,7 +1,7 @@
 import pytest
 
 from tests.factories.amdgpu import table
-from workers.devices.amd_gpu_metrics import BACKWARDS, Cycles, Residencies, read_metrics
+from workers.devices.amd.gpu_metrics import BACKWARDS, Cycles, Residencies, read_metrics
 
 
 def looked(*counts, names=("ppt",)):

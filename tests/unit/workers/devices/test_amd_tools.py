@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.factories.amdgpu import tool
-from workers.devices import amd_tools
+from workers.devices.amd import tools as amd_tools
 from workers.devices.tools import ToolError
 
 

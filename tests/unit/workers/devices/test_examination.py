@@ -2,9 +2,10 @@ import json
 
 import pytest
 
-from workers.devices import KINDS, examination
+from workers.devices import KINDS
 from workers.devices.base import Host
-from workers.devices.examination import examine, power_modes, swap_used_b
+from workers.devices.inspection import examination
+from workers.devices.inspection.examination import examine, power_modes, swap_used_b
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def test_a_machine_is_looked_at_with_its_devices_and_its_host(host, monkeypatch)
 
 
 def survey(host):
-    from workers.devices.survey import survey_machine
+    from workers.devices.inspection.survey import survey_machine
 
     return survey_machine(host, ("simulated",))
 

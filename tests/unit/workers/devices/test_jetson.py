@@ -4,10 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from workers.devices import jetson
 from workers.devices.base import Host
-from workers.devices.jetson import JetsonDevice
-from workers.devices.jetson_board import (
+from workers.devices.jetson import device as jetson
+from workers.devices.jetson.board import (
     clock_policy,
     find_board,
     gpu_clocks,
@@ -17,8 +16,9 @@ from workers.devices.jetson_board import (
     locked_clock_hz,
     power_mode,
 )
-from workers.devices.jetson_sensors import Sensors, needed, rails
-from workers.devices.jetson_stats import JtopSource, read_jtop
+from workers.devices.jetson.device import JetsonDevice
+from workers.devices.jetson.sensors import Sensors, needed, rails
+from workers.devices.jetson.stats import JtopSource, read_jtop
 
 DEVFREQ = "sys/class/devfreq/17000000.ga10b"
 HWMON = "sys/class/hwmon"

@@ -5,9 +5,10 @@ import pytest
 
 from tests.unit.workers.devices.vendor_tools import put_tool, start_tools_anew_at_once, until, write
 from tests.unit.workers.readings.cutting import FIXTURES
-from workers.devices import neuron, shared
+from workers.devices import shared
 from workers.devices.base import Host
-from workers.devices.neuron import NeuronDevice, ranges
+from workers.devices.neuron import device as neuron
+from workers.devices.neuron.device import NeuronDevice, ranges
 from workers.host import processes
 from workers.readings.record import FACTS, READINGS
 

@@ -18,11 +18,14 @@ from tests.factories.nvml import (
     processes,
     violation,
 )
-from workers.devices import nvidia, nvidia_facts, nvidia_gpu, nvidia_lacks
 from workers.devices.base import Host
-from workers.devices.nvidia import NvidiaDevice
-from workers.devices.nvidia_gpu import Rate
-from workers.devices.nvml import Nvml, UnreadyError
+from workers.devices.nvidia import device as nvidia
+from workers.devices.nvidia import facts as nvidia_facts
+from workers.devices.nvidia import gpu as nvidia_gpu
+from workers.devices.nvidia import lacks as nvidia_lacks
+from workers.devices.nvidia.device import NvidiaDevice
+from workers.devices.nvidia.gpu import Rate
+from workers.devices.nvidia.nvml import Nvml, UnreadyError
 from workers.devices.tools import ToolError
 from workers.errors import InUseError
 from workers.readings.record import FACTS, READINGS

@@ -8,7 +8,7 @@ import pytest
 
 from workers.devices import KINDS
 from workers.devices.base import Host, Lack
-from workers.devices.survey import survey_folder, survey_machine
+from workers.devices.inspection.survey import survey_folder, survey_machine
 from workers.errors import UsageError
 from workers.readings import READERS
 from workers.readings.record import FACTS, READINGS

@@ -6,10 +6,11 @@ import pytest
 
 from tests.unit.workers.devices.vendor_tools import put_tool, start_tools_anew_at_once, until, write
 from tests.unit.workers.readings.cutting import FIXTURES
-from workers.devices import shared, tpu
+from workers.devices import shared
 from workers.devices.base import Host
 from workers.devices.tools import ToolError
-from workers.devices.tpu import TpuDevice, find, read_probe
+from workers.devices.tpu import device as tpu
+from workers.devices.tpu.device import TpuDevice, find, read_probe
 from workers.host import processes
 from workers.readings.record import FACTS, READINGS
 

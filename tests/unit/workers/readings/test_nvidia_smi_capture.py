@@ -103,13 +103,14 @@ def test_outputs_of_several_forms_after_each_other_tell_of_the_same_gpus():
 
 def test_monitors_of_gpus_and_of_processes_in_one_text_are_not_mixed_up():
     dmon = "# gpu    pwr     sm \n# Idx      W      % \n    0     55     91 \n"
-    pmon = "# gpu        pid  type    sm   command\n# Idx          #   C/G     %   name\n    0        700     C    12   python\n"
+    pmon = "# gpu     pid  type    sm   command\n# Idx       #   C/G     %   name\n    0     700     C    12   python\n"
     (device,) = read(f"$ nvidia-smi dmon -c 1\n{dmon}$ nvidia-smi pmon -c 1\n{pmon}").devices
     assert [(tick["util"], tick["foreign_pids"]) for tick in device.readings] == [(0.91, None), (None, [700])]
 
 
 def test_words_between_outputs_are_no_part_of_them():
-    text = f"It says, quickly:\n\n```\n{rows(('0', 'GPU-a', 'N/A', '9 %'))}\n```\n\nThen, later:\n\n{TABLE}\nThat, is all.\n"
+    csv = rows(("0", "GPU-a", "N/A", "9 %"))
+    text = f"It says, quickly:\n\n```\n{csv}\n```\n\nThen, later:\n\n{TABLE}\nThat, is all.\n"
     first = read(text).devices[0]
     assert [tick["fan"] for tick in first.readings] == [0.09, None]
 

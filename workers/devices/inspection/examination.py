@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workers.devices.ailments import Patient, device_advice, device_ailments
 from workers.devices.base import Host
-from workers.devices.host_ailments import INTEL_TURBO, Busy, HostFacts, host_ailments
-from workers.devices.survey import VERSION, survey_machine
+from workers.devices.inspection.ailments import Patient, device_advice, device_ailments
+from workers.devices.inspection.host_ailments import INTEL_TURBO, Busy, HostFacts, host_ailments
+from workers.devices.inspection.survey import VERSION, survey_machine
 from workers.host.fingerprint import host_fingerprint, read_text
 from workers.host.load import TICKS_PER_S, HostLoad
 from workers.host.processes import PROC, family, status

@@ -20,7 +20,7 @@ from typing import NamedTuple, Self
 from workers.devices import pci
 from workers.devices.base import Device, DeviceTimer, Host, Lack
 from workers.devices.cpu import host_id
-from workers.devices.neuron_sysfs import Sysfs
+from workers.devices.neuron.sysfs import Sysfs
 from workers.devices.shared import HIDDEN, Holders, Shared, await_answer, sees_others
 from workers.devices.tools import Stream, ToolError, ask
 from workers.host.fingerprint import read_int, read_text

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 from workers.devices.base import Device, DeviceTimer, Host, Lack
 from workers.devices.cpu import host_id, memory_used_b
-from workers.devices.jetson_board import (
+from workers.devices.jetson.board import (
     ROOT,
     Board,
     clock_policy,
@@ -25,8 +25,8 @@ from workers.devices.jetson_board import (
     power_mode,
     said_mode,
 )
-from workers.devices.jetson_sensors import GPU_FILES, Sensors
-from workers.devices.jetson_stats import JtopSource
+from workers.devices.jetson.sensors import GPU_FILES, Sensors
+from workers.devices.jetson.stats import JtopSource
 from workers.devices.shared import HIDDEN, Holders, sees_others
 from workers.devices.tools import Poller, Stream, ToolError, ask
 from workers.host.fingerprint import read_text

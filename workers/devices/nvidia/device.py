@@ -16,10 +16,10 @@ from typing import NamedTuple, Self, TypeVar
 
 from workers.devices.base import Device, DeviceTimer, Host, Lack
 from workers.devices.bounded import Asker, LateError
-from workers.devices.nvidia_facts import gpu_facts
-from workers.devices.nvidia_gpu import Gpu, instances
-from workers.devices.nvidia_lacks import KERNEL_LOG, gpu_lacks
-from workers.devices.nvml import Nvml, UnreadyError
+from workers.devices.nvidia.facts import gpu_facts
+from workers.devices.nvidia.gpu import Gpu, instances
+from workers.devices.nvidia.lacks import KERNEL_LOG, gpu_lacks
+from workers.devices.nvidia.nvml import Nvml, UnreadyError
 from workers.devices.tools import ToolError, ask
 from workers.host.fingerprint import Fingerprint, read_text, with_unavailable
 from workers.readings.record import Facts, Tick, facts, tick

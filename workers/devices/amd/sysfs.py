@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workers.devices import pci
-from workers.devices.amd_gpu_metrics import Metrics, Residencies, read_metrics, version
-from workers.devices.amd_kfd import Node, foreign_pids
+from workers.devices.amd.gpu_metrics import Metrics, Residencies, read_metrics, version
+from workers.devices.amd.kfd import Node, foreign_pids
 from workers.host.fingerprint import read_int, read_text
 from workers.host.sparing import Sparing
 from workers.readings.amd import (

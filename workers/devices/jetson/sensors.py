@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from workers.devices.jetson_board import gpu_clocks, gpu_load
+from workers.devices.jetson.board import gpu_clocks, gpu_load
 from workers.host.fingerprint import read_int, read_text
 from workers.host.sparing import Sparing
 from workers.readings.tegrastats import INPUTS, SUMS, power_w, temperature_c

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from workers.devices.ailments import Ailment, Told
+from workers.devices.inspection.ailments import Ailment, Told
 
 HOST = "host"
 CPU_FOLDER = "/sys/devices/system/cpu"

@@ -6,8 +6,8 @@ What NVML calls not supported is not listed: that GPU does not have it.
 from __future__ import annotations
 
 from workers.devices.base import Lack
-from workers.devices.nvidia_gpu import OF_THE_WHOLE_GPU, Gpu, sees_all_processes
-from workers.devices.nvml import INSTALL, LOST, NOT_IN_BINDING, NOT_SUPPORTED, UNKNOWN, Refusal
+from workers.devices.nvidia.gpu import OF_THE_WHOLE_GPU, Gpu, sees_all_processes
+from workers.devices.nvidia.nvml import INSTALL, LOST, NOT_IN_BINDING, NOT_SUPPORTED, UNKNOWN, Refusal
 from workers.readings.record import READINGS
 
 KERNEL_LOG = "look for NVRM and Xid lines in the kernel's log (dmesg)"

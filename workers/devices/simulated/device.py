@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from workers.devices.base import Device, DeviceTimer, Host
-from workers.devices.simulated_script import COUNTERS, Fault, Script, read_scripts
+from workers.devices.simulated.script import COUNTERS, Fault, Script, read_scripts
 from workers.errors import UsageError
 from workers.host.fingerprint import Fingerprint, with_unavailable
 from workers.protocol import Arm

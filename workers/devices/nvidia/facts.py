@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from workers.devices.nvidia_gpu import MEMORY, SM, Gpu, scaled
+from workers.devices.nvidia.gpu import MEMORY, SM, Gpu, scaled
 from workers.host.fingerprint import read_int
 from workers.readings.record import Facts, facts
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from workers.devices.amd_kfd import Node, may_use, nodes, sees_processes
-from workers.devices.amd_sysfs import OF_THE_WHOLE_GPU, PCI, VENDOR, Gpu
+from workers.devices.amd.kfd import Node, may_use, nodes, sees_processes
+from workers.devices.amd.sysfs import OF_THE_WHOLE_GPU, PCI, VENDOR, Gpu
 from workers.devices.base import Lack
 from workers.host.fingerprint import read_text
 

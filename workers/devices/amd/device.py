@@ -18,10 +18,10 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import ClassVar, NamedTuple, Self, TypeVar
 
-from workers.devices.amd_kfd import chosen, foreign_pids, may_use, nodes, runtime_names
-from workers.devices.amd_lacks import KERNEL_LOG, absence, driver, gpu_lacks
-from workers.devices.amd_sysfs import Gpu
-from workers.devices.amd_tools import Tools
+from workers.devices.amd.kfd import chosen, foreign_pids, may_use, nodes, runtime_names
+from workers.devices.amd.lacks import KERNEL_LOG, absence, driver, gpu_lacks
+from workers.devices.amd.sysfs import Gpu
+from workers.devices.amd.tools import Tools
 from workers.devices.base import Device, DeviceTimer, Host, Lack
 from workers.devices.bounded import Asker, LateError
 from workers.devices.cpu import host_id

@@ -24,11 +24,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from workers.devices import pci, tpu_probe
+from workers.devices import pci
 from workers.devices.base import Device, DeviceTimer, Host, Lack
 from workers.devices.cpu import host_id
 from workers.devices.shared import HIDDEN, Holders, Shared, await_answer, sees_others
 from workers.devices.tools import Poller, Stream, ToolError, ask
+from workers.devices.tpu import probe as tpu_probe
 from workers.host.fingerprint import read_text
 from workers.readings import tpu_info
 from workers.readings.quantities import quantity, whole

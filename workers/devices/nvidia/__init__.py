@@ -1,0 +1,1 @@
+"""NVIDIA GPUs and their MIG instances, by NVML."""

@@ -1,0 +1,1 @@
+"""Devices that exist in a script only."""
