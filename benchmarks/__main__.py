@@ -15,6 +15,7 @@ FIGURES = (
     "claims",
     "footprint",
     "telemetry",
+    "faults",
 )
 """Modules with a `figures()` that yields `Figure`s; `self_check` takes an hour and is run by its name alone."""
 

@@ -57,7 +57,7 @@ def test_a_quiet_control_is_seldom_taken_for_a_cause(sd):
         shared_shift(0.05, control(0.010, 10, sd, seed=i), control(0.010, 2, sd, seed=10_000 + i)) is not None
         for i in range(1_000)
     ]
-    assert sum(shares) <= 10
+    assert sum(shares) <= 30
 
 
 def test_no_change_needs_no_explanation():
