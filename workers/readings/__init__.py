@@ -8,24 +8,16 @@ from __future__ import annotations
 import re
 from textwrap import dedent
 
-from workers.readings import (
-    amd_smi_forms,
-    dcgm_exporter,
-    intel_gpu_top,
-    neuron_ls,
-    neuron_monitor,
-    neuron_prometheus,
-    nvidia_smi_capture,
-    nvpmodel,
-    powermetrics,
-    rocm_smi,
-    rocminfo,
-    superbench,
-    tegrastats,
-    tpu_info,
-    xpu_smi,
-)
+from workers.readings.amd import rocm_smi, rocminfo
+from workers.readings.amd import smi_forms as amd_smi_forms
+from workers.readings.apple import powermetrics
+from workers.readings.intel import intel_gpu_top, xpu_smi
+from workers.readings.jetson import nvpmodel, tegrastats
+from workers.readings.neuron import neuron_ls, neuron_monitor, neuron_prometheus
+from workers.readings.nvidia import dcgm_exporter, superbench
+from workers.readings.nvidia import smi_capture as nvidia_smi_capture
 from workers.readings.reader import PROMPT, Reader, Recording
+from workers.readings.tpu import tpu_info
 from workers.readings.wrappings import ESCAPES
 
 READERS: tuple[Reader, ...] = (

@@ -27,7 +27,7 @@ from workers.devices.bounded import Asker, LateError
 from workers.devices.cpu import host_id
 from workers.devices.shared import await_answer
 from workers.host.fingerprint import Fingerprint, with_unavailable
-from workers.readings.amd import KIND
+from workers.readings.amd.products import KIND
 from workers.readings.record import DeviceRecord, Facts, Tick, facts, tick
 
 VISIBLE = "ROCR_VISIBLE_DEVICES"

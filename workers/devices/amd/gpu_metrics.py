@@ -16,7 +16,7 @@ import struct
 from statistics import median
 from typing import NamedTuple
 
-from workers.readings.amd import VIOLATIONS, throttlers
+from workers.readings.amd.products import VIOLATIONS, throttlers
 
 JOULE = 2**16
 DIES = 8

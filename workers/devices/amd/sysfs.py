@@ -22,7 +22,7 @@ from workers.devices.amd.gpu_metrics import Metrics, Residencies, read_metrics, 
 from workers.devices.amd.kfd import Node, foreign_pids
 from workers.host.fingerprint import read_int, read_text
 from workers.host.sparing import Sparing
-from workers.readings.amd import (
+from workers.readings.amd.products import (
     PRODUCTS,
     clock_policy,
     device_class,

@@ -16,8 +16,9 @@ from typing import Any
 from workers.devices.bounded import Asker
 from workers.devices.shared import Shared
 from workers.devices.tools import Poller, ToolError, ask
-from workers.readings import amd_smi_forms, rocm_smi
-from workers.readings.amd import VIOLATIONS, pci_address, throttlers
+from workers.readings.amd import rocm_smi
+from workers.readings.amd import smi_forms as amd_smi_forms
+from workers.readings.amd.products import VIOLATIONS, pci_address, throttlers
 from workers.readings.record import DeviceRecord
 
 LIBRARY_PERIOD_S = 1.0

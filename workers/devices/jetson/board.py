@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workers.host.fingerprint import read_int, read_text
-from workers.readings import nvpmodel
+from workers.readings.jetson import nvpmodel
 from workers.readings.record import slug
 
 ROOT = Path("/")

@@ -30,7 +30,7 @@ from workers.devices.jetson.stats import JtopSource
 from workers.devices.shared import HIDDEN, Holders, sees_others
 from workers.devices.tools import Poller, Stream, ToolError, ask
 from workers.host.fingerprint import read_text
-from workers.readings import tegrastats
+from workers.readings.jetson import tegrastats
 from workers.readings.record import Facts, Tick, facts, tick
 
 TOOL = ("tegrastats", "--interval", "100")

@@ -15,7 +15,7 @@ from typing import Any
 from workers.devices.jetson.board import gpu_clocks, gpu_load
 from workers.host.fingerprint import read_int, read_text
 from workers.host.sparing import Sparing
-from workers.readings.tegrastats import INPUTS, SUMS, power_w, temperature_c
+from workers.readings.jetson.tegrastats import INPUTS, SUMS, power_w, temperature_c
 
 EMC_CLOCKS = ("sys/kernel/debug/bpmp/debug/clk/emc/rate", "sys/kernel/debug/clk/emc/clk_rate")
 """The memory's clock [Hz], for root alone, where debugfs is mounted."""

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from workers.devices.tools import Poller
+from workers.readings.jetson.tegrastats import temperature_c
 from workers.readings.quantities import quantity
-from workers.readings.tegrastats import temperature_c
 
 PERIOD_S = 0.1
 

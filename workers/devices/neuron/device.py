@@ -25,8 +25,8 @@ from workers.devices.shared import HIDDEN, Holders, Shared, await_answer, sees_o
 from workers.devices.tools import Stream, ToolError, ask
 from workers.host.fingerprint import read_int, read_text
 from workers.host.processes import foreign
-from workers.readings import neuron_ls, neuron_monitor
-from workers.readings.neuron import KIND, device_class
+from workers.readings.neuron import neuron_ls, neuron_monitor
+from workers.readings.neuron.products import KIND, device_class
 from workers.readings.reader import UnreadableError
 from workers.readings.record import DeviceRecord, Facts, Tick, facts, tick
 

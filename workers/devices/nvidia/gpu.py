@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from workers.devices.nvidia.nvml import Call, Nvml
 from workers.host.processes import foreign, status
-from workers.readings.nvidia import clock_policy, device_class, mig_class, mode_text, partition_mode
+from workers.readings.nvidia.products import clock_policy, device_class, mig_class, mode_text, partition_mode
 from workers.readings.record import Tick, throttle_reasons, tick
 
 PID_NAMESPACE = Path("/proc/self/ns/pid")

@@ -31,10 +31,20 @@ from workers.devices.shared import HIDDEN, Holders, Shared, await_answer, sees_o
 from workers.devices.tools import Poller, Stream, ToolError, ask
 from workers.devices.tpu import probe as tpu_probe
 from workers.host.fingerprint import read_text
-from workers.readings import tpu_info
 from workers.readings.quantities import quantity, whole
 from workers.readings.record import DeviceRecord, Facts, Tick, facts, tick
-from workers.readings.tpu import DEVICES, KIND, Chip, Column, Moment, Row, cores, device_class, generation
+from workers.readings.tpu import tpu_info
+from workers.readings.tpu.chips import (
+    DEVICES,
+    KIND,
+    Chip,
+    Column,
+    Moment,
+    Row,
+    cores,
+    device_class,
+    generation,
+)
 
 DEV = Path("/dev")
 PCI = Path("/sys/bus/pci/devices")

@@ -1,6 +1,6 @@
 import pytest
 
-from workers.readings.amd import (
+from workers.readings.amd.products import (
     clock_policy,
     device_class,
     graphics_target,

@@ -10,7 +10,7 @@ from tests.unit.workers.readings.cutting import (
     fixtures,
 )
 from workers.readings import read
-from workers.readings.amd_smi_forms import READERS, from_json
+from workers.readings.amd.smi_forms import READERS, from_json
 from workers.readings.reader import UnreadableError
 
 ENDS_UNSEEN = ("metric-6.4.txt", "process-6.4.txt")

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from workers.readings import read
-from workers.readings.dcgm_exporter import recognises
+from workers.readings.nvidia.dcgm_exporter import recognises
 
 GPU = 'gpu="0",UUID="GPU-a"'
 INSTANCE = f'{GPU},GPU_I_PROFILE="1g.5gb",GPU_I_ID="7"'

@@ -1,6 +1,6 @@
 import pytest
 
-from workers.readings.neuron import (
+from workers.readings.neuron.products import (
     Errors,
     Hardware,
     Report,

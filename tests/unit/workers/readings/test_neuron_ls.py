@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.workers.readings.cutting import FIXTURES, assert_every_cut_tells_nothing_else, fixtures
 from workers.readings import read
-from workers.readings.neuron_ls import core_numbers, read_json, recognises_json
+from workers.readings.neuron.neuron_ls import core_numbers, read_json, recognises_json
 from workers.readings.reader import UnreadableError
 
 

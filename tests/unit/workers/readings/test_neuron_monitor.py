@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.workers.readings.cutting import FIXTURES, assert_every_cut_tells_nothing_else, fixtures
 from workers.readings import read
-from workers.readings.neuron_monitor import report
+from workers.readings.neuron.neuron_monitor import report
 from workers.readings.reader import UnreadableError
 
 JSON = [path for path in fixtures("neuron-monitor") if path.suffix == ".json"]

@@ -1,6 +1,6 @@
 import pytest
 
-from workers.readings.nvidia import clock_policy, device_class, mig_class, mode_text, partition_mode
+from workers.readings.nvidia.products import clock_policy, device_class, mig_class, mode_text, partition_mode
 
 GIB = 2**30
 

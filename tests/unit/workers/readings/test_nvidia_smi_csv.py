@@ -2,7 +2,7 @@ import pytest
 
 from tests.unit.workers.readings.cutting import assert_every_cut_tells_nothing_else, fixtures
 from workers.readings import read
-from workers.readings.nvidia_smi_csv import recognises
+from workers.readings.nvidia.smi_csv import recognises
 from workers.readings.reader import UnreadableError
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from tests.unit.workers.readings.cutting import assert_every_cut_tells_nothing_else, fixtures
 from workers.readings import read
-from workers.readings.nvpmodel import PowerMode, parse, recognises
+from workers.readings.jetson.nvpmodel import PowerMode, parse, recognises
 from workers.readings.reader import UnreadableError
 
 

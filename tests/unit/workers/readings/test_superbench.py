@@ -6,8 +6,8 @@ import pytest
 
 from tests.unit.workers.readings.cutting import assert_every_cut_tells_nothing_else, fixtures
 from workers.readings import read
+from workers.readings.nvidia.superbench import recognises
 from workers.readings.reader import UnreadableError
-from workers.readings.superbench import recognises
 
 
 def line(**values):

@@ -5,7 +5,7 @@ import pytest
 
 from tests.unit.workers.readings.cutting import assert_every_cut_tells_nothing_else, fixtures
 from workers.readings import read
-from workers.readings.tegrastats import power_w, read_line, recognises, temperature_c
+from workers.readings.jetson.tegrastats import power_w, read_line, recognises, temperature_c
 
 START = "RAM 1000/2000MB (lfb 5x4MB) CPU [1%@100,off] "
 

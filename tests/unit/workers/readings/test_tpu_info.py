@@ -5,8 +5,8 @@ import pytest
 
 from tests.unit.workers.readings.cutting import FIXTURES, assert_every_cut_tells_nothing_else, fixtures
 from workers.readings import read
-from workers.readings.tpu import Chip, Column, Row, cores, device_class, generation, spread
-from workers.readings.tpu_info import moments
+from workers.readings.tpu.chips import Chip, Column, Row, cores, device_class, generation, spread
+from workers.readings.tpu.tpu_info import moments
 
 CHIPS = "TPU Chips\n| Chip | Type | Devices | PID |\n|--|--|--|--|\n"
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from workers.readings.nvidia_smi import CTIME, TOOL, is_capture, told
-from workers.readings.nvidia_smi_devices import Instance, devices, united
+from workers.readings.nvidia.smi import CTIME, TOOL, is_capture, told
+from workers.readings.nvidia.smi_devices import Instance, devices, united
 from workers.readings.quantities import whole
 from workers.readings.reader import Reader, UnreadableError
 from workers.readings.record import DeviceRecord

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from workers.readings import tegrastats
+from workers.readings.jetson import tegrastats
 from workers.readings.reader import Reader, UnreadableError
 from workers.readings.record import DeviceRecord, facts, tick
 

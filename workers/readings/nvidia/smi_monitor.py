@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from workers.readings.nvidia import KIND, device_class
-from workers.readings.nvidia_smi import MISSING, TOOL, WHOLE, is_capture
+from workers.readings.nvidia.products import KIND, device_class
+from workers.readings.nvidia.smi import MISSING, TOOL, WHOLE, is_capture
 from workers.readings.quantities import quantity, valid_time
 from workers.readings.reader import Reader
 from workers.readings.record import DeviceRecord, Tick, facts, tick

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from workers.readings.amd import VIOLATIONS
-from workers.readings.amd_smi_documents import CUT, Told, csv_rows, text_documents
-from workers.readings.amd_smi_fields import records
-from workers.readings.amd_smi_json import flat, json_documents
-from workers.readings.amd_smi_tables import (
+from workers.readings.amd.products import VIOLATIONS
+from workers.readings.amd.smi_documents import CUT, Told, csv_rows, text_documents
+from workers.readings.amd.smi_fields import records
+from workers.readings.amd.smi_json import flat, json_documents
+from workers.readings.amd.smi_tables import (
     default_view,
     is_default_view,
     is_monitor,

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from workers.readings.grids import Grid, grids
-from workers.readings.neuron import KIND, count, device_class, numa_node, pci_bus_id, word
+from workers.readings.neuron.products import KIND, count, device_class, numa_node, pci_bus_id, word
 from workers.readings.reader import Reader, UnreadableError
 from workers.readings.record import DeviceRecord, Facts, Tick, facts, tick
 

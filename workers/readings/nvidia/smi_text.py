@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from workers.readings.nvidia_smi import TOOL, Fields, is_capture, told
-from workers.readings.nvidia_smi_devices import Instance, devices, united
+from workers.readings.nvidia.smi import TOOL, Fields, is_capture, told
+from workers.readings.nvidia.smi_devices import Instance, devices, united
 from workers.readings.quantities import whole
 from workers.readings.reader import Reader, UnreadableError
 from workers.readings.record import DeviceRecord

@@ -20,12 +20,12 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from workers.readings import xpu_smi_discovery, xpu_smi_summary
+from workers.readings.intel import xpu_smi_discovery, xpu_smi_summary
+from workers.readings.intel.xpu_smi_documents import devices, objects
+from workers.readings.intel.xpu_smi_rows import ROW, csv_rows
 from workers.readings.quantities import quantity, whole
 from workers.readings.reader import Reader
 from workers.readings.record import DeviceRecord, Tick, facts, tick
-from workers.readings.xpu_smi_documents import devices, objects
-from workers.readings.xpu_smi_rows import ROW, csv_rows
 
 DUMP = re.compile(r"^[ \t]*Timestamp,[ \t]*DeviceId[ \t]*(?:,.*)?$", re.MULTILINE)
 UNIT = re.compile(r"\s*\(([^()]*)\)\s*$")

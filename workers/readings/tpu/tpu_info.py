@@ -23,7 +23,7 @@ from workers.readings.grids import Grid, grids
 from workers.readings.quantities import quantity, whole
 from workers.readings.reader import Reader
 from workers.readings.record import DeviceRecord, Tick, facts
-from workers.readings.tpu import (
+from workers.readings.tpu.chips import (
     DEVICES,
     KIND,
     Chip,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from workers.readings.dcgm_exporter_fields import (
+from workers.readings.nvidia.dcgm_exporter_fields import (
     COMMON,
     FACTS,
     MEMORY_PARTS,
@@ -28,7 +28,7 @@ from workers.readings.dcgm_exporter_fields import (
     switch,
     throttle_ns,
 )
-from workers.readings.nvidia import KIND, device_class, mig_class, mode_text, partition_mode
+from workers.readings.nvidia.products import KIND, device_class, mig_class, mode_text, partition_mode
 from workers.readings.reader import Reader
 from workers.readings.record import DeviceRecord, Tick, facts, throttle_reasons, tick
 

@@ -17,7 +17,17 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from workers.readings.neuron import Errors, Hardware, Report, Runtime, count, errors, records, share, word
+from workers.readings.neuron.products import (
+    Errors,
+    Hardware,
+    Report,
+    Runtime,
+    count,
+    errors,
+    records,
+    share,
+    word,
+)
 from workers.readings.reader import Reader, UnreadableError
 from workers.readings.record import DeviceRecord
 

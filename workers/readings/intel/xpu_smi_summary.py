@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 
+from workers.readings.intel.xpu_smi_discovery import class_of
 from workers.readings.quantities import quantity, whole
 from workers.readings.reader import Reader
 from workers.readings.record import DeviceRecord, Tick, facts, tick
-from workers.readings.xpu_smi_discovery import class_of
 
 BANNER = re.compile(r"^[ \t]*\|.*\bXPU-SMI v?\d[\w.]*.*\|", re.MULTILINE)
 DRIVER = re.compile(r"\bDriver: *(\S+)")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from itertools import takewhile
 
-from workers.readings.nvidia import KIND, device_class
-from workers.readings.nvidia_smi import TOOL, is_capture
-from workers.readings.nvidia_smi_devices import Instance, with_instances
+from workers.readings.nvidia.products import KIND, device_class
+from workers.readings.nvidia.smi import TOOL, is_capture
+from workers.readings.nvidia.smi_devices import Instance, with_instances
 from workers.readings.reader import AFTERWARDS, Reader
 from workers.readings.record import DeviceRecord, facts
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from types import MappingProxyType
 from typing import NamedTuple
 
-from workers.readings.nvidia import KIND, device_class, mig_class, mode_text
-from workers.readings.nvidia_smi import (
+from workers.readings.nvidia.products import KIND, device_class, mig_class, mode_text
+from workers.readings.nvidia.smi import (
     FACT_AMOUNTS,
     READING_AMOUNTS,
     Fields,

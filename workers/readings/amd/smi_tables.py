@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from workers.readings.amd_smi_documents import Told, complete_lines
+from workers.readings.amd.smi_documents import Told, complete_lines
 
 DEFAULT_HEAD = re.compile(r"^\|\s*AMD-SMI\s", re.MULTILINE)
 TOP = re.compile(

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
-from workers.readings.amd import (
+from workers.readings.amd.products import (
     KIND,
     VIOLATIONS,
     clock_policy,
@@ -33,7 +33,7 @@ from workers.readings.amd import (
     pcie_gen,
     told,
 )
-from workers.readings.amd_smi_documents import CUT, Told
+from workers.readings.amd.smi_documents import CUT, Told
 from workers.readings.quantities import quantity
 from workers.readings.record import DeviceRecord, Facts, Tick, facts, tick
 

@@ -15,7 +15,17 @@ from datetime import UTC, datetime
 from itertools import takewhile
 from typing import NamedTuple
 
-from workers.readings.neuron import Errors, Hardware, Report, Runtime, count, errors, records, share, word
+from workers.readings.neuron.products import (
+    Errors,
+    Hardware,
+    Report,
+    Runtime,
+    count,
+    errors,
+    records,
+    share,
+    word,
+)
 from workers.readings.quantities import quantity
 from workers.readings.reader import Reader, UnreadableError
 from workers.readings.record import DeviceRecord

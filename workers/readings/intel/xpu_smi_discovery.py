@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from workers.readings.intel.xpu_smi_documents import devices
+from workers.readings.intel.xpu_smi_rows import ROW, csv_rows
 from workers.readings.quantities import quantity, whole
 from workers.readings.reader import Reader
 from workers.readings.record import DeviceRecord, Facts, facts, slug
-from workers.readings.xpu_smi_documents import devices
-from workers.readings.xpu_smi_rows import ROW, csv_rows
 
 LISTED = re.compile(
     r'^[ \t]*"?Device (?:ID|Name)"?,"?(?:Device Name|Vendor Name|(?:SOC )?UUID|PCI BDF Address|Serial Number)\b.*$',

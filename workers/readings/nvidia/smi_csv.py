@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple
 
-from workers.readings.nvidia_smi import (
+from workers.readings.nvidia.smi import (
     DEFAULT_SM_CLOCK,
     FACT_AMOUNTS,
     READING_AMOUNTS,
@@ -25,7 +25,7 @@ from workers.readings.nvidia_smi import (
     iso_time,
     told,
 )
-from workers.readings.nvidia_smi_devices import devices, joined, united
+from workers.readings.nvidia.smi_devices import devices, joined, united
 from workers.readings.reader import AFTERWARDS, Reader, UnreadableError
 from workers.readings.record import DeviceRecord
 

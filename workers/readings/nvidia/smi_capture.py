@@ -22,14 +22,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from workers.readings.nvidia_smi import CTIME, TOOL, is_capture
-from workers.readings.nvidia_smi_csv import CSV, is_header
-from workers.readings.nvidia_smi_devices import united
-from workers.readings.nvidia_smi_list import GPU, LIST
-from workers.readings.nvidia_smi_monitor import DEVICES, NAMES, PROCESSES
-from workers.readings.nvidia_smi_table import HEAD, TABLE
-from workers.readings.nvidia_smi_text import LOG, TEXT
-from workers.readings.nvidia_smi_xml import START, XML
+from workers.readings.nvidia.smi import CTIME, TOOL, is_capture
+from workers.readings.nvidia.smi_csv import CSV, is_header
+from workers.readings.nvidia.smi_devices import united
+from workers.readings.nvidia.smi_list import GPU, LIST
+from workers.readings.nvidia.smi_monitor import DEVICES, NAMES, PROCESSES
+from workers.readings.nvidia.smi_table import HEAD, TABLE
+from workers.readings.nvidia.smi_text import LOG, TEXT
+from workers.readings.nvidia.smi_xml import START, XML
 from workers.readings.reader import Reader, UnreadableError
 from workers.readings.record import DeviceRecord
 

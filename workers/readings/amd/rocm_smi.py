@@ -20,7 +20,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workers.readings.amd import (
+from workers.readings.amd.products import (
     KIND,
     clock_policy,
     device_class,
@@ -32,8 +32,8 @@ from workers.readings.amd import (
     pcie_gen,
     told,
 )
-from workers.readings.amd_smi_documents import CUT, csv_row
-from workers.readings.amd_smi_json import json_documents
+from workers.readings.amd.smi_documents import CUT, csv_row
+from workers.readings.amd.smi_json import json_documents
 from workers.readings.quantities import quantity
 from workers.readings.reader import Reader, UnreadableError
 from workers.readings.record import DeviceRecord, facts, tick

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from workers.readings.nvidia import KIND, device_class
+from workers.readings.nvidia.products import KIND, device_class
 from workers.readings.quantities import quantity, valid_time, whole
 from workers.readings.reader import Reader, UnreadableError
 from workers.readings.record import DeviceRecord, Tick, facts, tick

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from workers.readings.amd import KIND, device_class, told
+from workers.readings.amd.products import KIND, device_class, told
 from workers.readings.quantities import quantity
 from workers.readings.reader import Reader
 from workers.readings.record import DeviceRecord, facts

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from workers.readings.nvidia import clock_policy, mode_text, partition_mode
+from workers.readings.nvidia.products import clock_policy, mode_text, partition_mode
 from workers.readings.quantities import quantity, valid_time, whole
 from workers.readings.record import THROTTLE_BITS, Facts, Tick, facts, throttle_reasons, tick
 

@@ -1,0 +1,1 @@
+"""What powermetrics prints."""

@@ -1,0 +1,1 @@
+"""What Intel's tools print: xpu-smi and intel_gpu_top."""

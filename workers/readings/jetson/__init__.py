@@ -1,0 +1,1 @@
+"""What a Jetson's tools print: tegrastats and nvpmodel."""

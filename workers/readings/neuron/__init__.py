@@ -1,0 +1,1 @@
+"""What the tools of AWS Neuron print: neuron-ls and neuron-monitor."""

@@ -1,0 +1,1 @@
+"""What NVIDIA's tools print: nvidia-smi in all its forms, dcgm-exporter, and SuperBench's monitor."""

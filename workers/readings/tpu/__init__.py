@@ -1,0 +1,1 @@
+"""What tpu-info prints."""
