@@ -115,8 +115,10 @@ class Agent:
         stack = ExitStack()
         try:
             for device in self._devices.values():
-                stack.enter_context(device.agent_lock)
                 stack.callback(device.close)
+            # Slices of one device have its lock: it is taken once.
+            for lock in {device.lock_id: device.agent_lock for device in self._devices.values()}.values():
+                stack.enter_context(lock)
             self._config.data_dir.mkdir(parents=True, exist_ok=True)
             busy = f"another agent works in {self._config.data_dir}; give this one a folder of its own by --data-dir"
             stack.enter_context(LockFile(self._config.data_dir / "agent.lock", busy))

@@ -50,6 +50,7 @@ OWN_PATH = os.path.realpath(__file__)
 
 MAX_CASES = 1000
 MAX_BATCHES = 1_000_000
+MAX_KEPT_BATCHES = 5000  # of a case, evenly; values are made of all
 MAX_OWN_METRICS = 100
 MAX_KEPT_REPORTS = 10_000
 MAX_LOG_BYTES = 8192
@@ -1037,9 +1038,12 @@ def blank_record(spec: Record) -> Record:
 
 
 def _batches(timed: Batches) -> Record:
+    step = max(1, -(-len(timed.host_ns) // MAX_KEPT_BATCHES))
     wait_ns = timed.wait_ns if timed.is_alone else []
-    spike = spikes(timed.net_ns or timed.host_ns) if timed.host_ns else []
-    return {"host_ns": timed.host_ns, "wait_ns": wait_ns, "device_ns": [], "spike": spike, "thinned": 1}
+    kept = (timed.net_ns or timed.host_ns)[::step]
+    spike = spikes(kept) if kept else []
+    batches = {"host_ns": timed.host_ns[::step], "wait_ns": wait_ns[::step], "device_ns": [], "spike": spike}
+    return {**batches, "thinned": step}
 
 
 def _call(members: Any, name: str, ctx: Context) -> Any:
@@ -1206,10 +1210,12 @@ def scaling_of(units: Any) -> Record:
         raise InvalidValueError(f"units['scaling'] is {told!r}; it has to be a dict of {', '.join(SCALING)}")
     if told.get("mode") not in (None, "strong", "weak"):
         raise InvalidValueError(f"units['scaling']['mode'] is {told['mode']!r}, not 'strong' or 'weak'")
+    found = {name: told[name] for name in SCALING[:1] if told.get(name) is not None}
     for name in SCALING[1:]:
         if told.get(name) is not None:
-            finite_number(told[name], f"units['scaling'][{name!r}]")
-    return {name: told[name] for name in SCALING if told.get(name) is not None}
+            number = finite_number(told[name], f"units['scaling'][{name!r}]")
+            found[name] = int(number) if number == int(number) else number
+    return found
 
 
 def _scaling_flags(scaling: Record) -> List[str]:

@@ -12,9 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
-
-from app.analysis.health import NORMAL_MAD
+from statistics import median, stdev
 
 SHARED = 0.5
 """A control that moves by a smaller part of the change does not explain it."""
@@ -23,10 +21,13 @@ SMALLEST = 0.01
 """A control that moves by less (ln units) has not moved: its own repeats differ by as much."""
 
 ERRORS = 3.0
-"""So many standard errors are no chance, with a few probes looked at for every change.
+"""So many standard errors are no chance, and more where few results say how large one is (`_errors`).
 
 Fewer take noise for a cause: code would go unmeasured. More leave small steps of the machine to be measured in pairs.
 """
+
+MEDIAN_TO_MEAN = 1.2533
+"""Standard error of a median over that of a mean, of normal data."""
 
 FEWEST_BEFORE, FEWEST_AFTER = 5, 1
 """Fewer results of the control do not show how much it moves of itself."""
@@ -56,16 +57,23 @@ def shared_shift(change_ln: float, before_s: Sequence[float], after_s: Sequence[
         return None
     old, new = median(before_s), median(after_s)
     shift = math.log(new / old)
-    noise = _spread([math.log(x / old) for x in before_s] + [math.log(x / new) for x in after_s])
-    standard_error = 1.2533 * noise * math.sqrt(1 / len(before_s) + 1 / len(after_s))
+    # By the results before alone: those after may be one, and say nothing of how much the control moves of itself.
+    noise = stdev(math.log(x / old) for x in before_s)
+    standard_error = MEDIAN_TO_MEAN * noise * math.sqrt(1 / len(before_s) + 1 / len(after_s))
     is_shared = shift * change_ln > 0 and abs(shift) >= SHARED * abs(change_ln)
-    if not is_shared or abs(shift) < max(SMALLEST, ERRORS * standard_error):
+    if not is_shared or abs(shift) < max(SMALLEST, _errors(len(before_s)) * standard_error):
         return None
     return Shared(old, new, shift)
 
 
-def _spread(deviations: Sequence[float]) -> float:
-    return NORMAL_MAD * median(abs(value) for value in deviations)
+def _errors(n: int) -> float:
+    """Return how many standard errors are no chance, if `n` results say how large one is; about Student's factors."""
+    return ERRORS * (1 + 3 / (n - 1))
+
+
+def is_majority(shared: int, probes: int) -> bool:
+    """Tell whether so many probes of all that are known share a change: one alone moves by chance now and then."""
+    return 2 * shared > probes
 
 
 @dataclass(frozen=True)

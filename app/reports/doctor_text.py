@@ -91,7 +91,8 @@ def _self_check(check: Document) -> str:
         told.append("somebody else was there, too")
     if check["mde"]:
         told.append(f"finds changes from {percent(check['mde'])} on in 32 pairs")
-    told.append(f"{count(check['false_alarms'], 'false alarm')} in {count(check['verdicts'], 'result')}")
+    if "verdicts" in check:  # not told to a token that is bound to a project
+        told.append(f"{count(check['false_alarms'], 'false alarm')} in {count(check['verdicts'], 'result')}")
     return ", ".join(told)
 
 

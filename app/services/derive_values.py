@@ -28,6 +28,7 @@ from app.analysis.efficiency.energy import (
 )
 from app.analysis.efficiency.scaling import scaling_efficiency
 from app.analysis.efficiency.utilisation import BEYOND_PEAK, UNKNOWN_PEAK, bandwidth_util, mfu
+from app.analysis.efficiency.watched import is_number
 from app.domain.derived import NOT_VERIFIED, Derived, Given
 from app.domain.metrics import METRICS
 from app.domain.results import Better
@@ -75,7 +76,7 @@ def circumstances(job: Job, devices: Sequence[Device], idle: Sequence[Mapping[st
         power_mode=machine.get("power_mode"),
     )
     powers = [reading.get("power_w") for reading in idle]
-    known = [watts for watts in powers if watts is not None]
+    known = [watts for watts in powers if is_number(watts)]
     return Circumstances(
         figures=figures,
         devices=Given(len(devices) or 1, "1", "devices of the lease"),
@@ -87,8 +88,7 @@ def circumstances(job: Job, devices: Sequence[Device], idle: Sequence[Mapping[st
         ),
         tells_energy=bool(idle)
         and all(
-            reading.get("energy_j_total") is not None or reading.get("power_w") is not None
-            for reading in idle
+            is_number(reading.get("energy_j_total")) or is_number(reading.get("power_w")) for reading in idle
         ),
     )
 
@@ -216,9 +216,11 @@ def step_of(measured: CaseMeasurement, *, net: bool = False) -> Step | None:
         return None
     spent = batches.net_ns if net else batches.host_ns
     window = measured.window_ns
-    window_s = sum(batches.host_ns) / 1e9 if window is None else (window[1] - window[0]) / 1e9
+    window_s = (
+        batches.thinned * sum(batches.host_ns) / 1e9 if window is None else (window[1] - window[0]) / 1e9
+    )
     return Step(
-        time=Given(sum(spent) / 1e9 / calls, "s", "mean time of a call under the clock"),
+        time=Given(sum(spent) / 1e9 / (measured.k * len(spent)), "s", "mean time of a call under the clock"),
         units=measured.units,
         dtype=measured.dtype,
         iterations=Given(calls, "1", "calls under the clock"),

@@ -22,6 +22,9 @@ from app.store.repositories import access, clock, fleet, machines
 from app.store.tables import Attempt, Device, Epoch, Run
 from workers.protocol import ControlResult, Prepared
 
+NEVER_ALONE = ("cpu",)
+"""Kinds whose devices have other work, too."""
+
 QUARANTINED = "quarantined"
 """Health of a device that takes no jobs but calibrations."""
 
@@ -160,6 +163,13 @@ def _since(session: Session, device: Device) -> datetime:
 
 
 def _weigh(session: Session, device: Device, result: ControlResult) -> None:
+    """Put a device into quarantine that is not what it was.
+
+    Not a processor: how fast it is follows its power source, its governor and the weather, which no epoch tells of, and
+    nobody else measures on a laptop. The run's flags and grade say so.
+    """
+    if device.kind in NEVER_ALONE:
+        return
     for probe, health in health_of_device(session, device, result).items():
         if health.state is HealthState.QUARANTINED:
             seen = {"probe": probe, "seconds": result.probes[probe]["seconds"]}

@@ -242,7 +242,7 @@ def _publish(
     if attempt.outcome == Outcome.OK:
         judge_run(session, job, run, ended=attempt.reason or "agent_ended")
         weigh_device(session, job, attempt, run, control)
-    if purpose_of(job) is not Purpose.SELF_CHECK:
+    if purpose_of(job) not in (Purpose.SELF_CHECK, Purpose.CALIBRATE):
         publish_run(session, run)
 
 

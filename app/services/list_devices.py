@@ -11,19 +11,27 @@ from app.services.follow_machine import QUARANTINED
 from app.store.repositories import access, fleet, machines
 from app.store.tables import Device, Epoch, SelfCheck
 
+OF_ITS_PROJECT = ("run", "verdicts", "false_alarms")
+"""What of an A/A only those are told who may see the project whose commit was measured."""
 
-def list_devices(session: Session) -> dict[str, Any]:
-    """Return `{devices}`: every device with its grade, its last A/A, its epoch and its health."""
+
+def list_devices(session: Session, *, for_one_project: bool = False) -> dict[str, Any]:
+    """Return `{devices}`: every device with its grade, its last A/A, its epoch and its health.
+
+    `for_one_project` leaves out what is of the projects that an A/A was measured for: the reader is bound to one.
+    """
     checks, epochs = machines.last_self_checks(session), machines.last_epochs(session)
     return {
         "devices": [
-            _document(device, checks.get(device.id), epochs.get(device.id))
+            _document(device, checks.get(device.id), epochs.get(device.id), for_one_project)
             for device in fleet.all_devices(session)
         ]
     }
 
 
-def _document(device: Device, check: SelfCheck | None, epoch: Epoch | None) -> dict[str, Any]:
+def _document(
+    device: Device, check: SelfCheck | None, epoch: Epoch | None, for_one_project: bool
+) -> dict[str, Any]:
     return {
         "id": device.id,
         "hardware_id": device.hardware_id,
@@ -32,13 +40,13 @@ def _document(device: Device, check: SelfCheck | None, epoch: Epoch | None) -> d
         "model": device.model,
         "health": device.health,
         "grade": check.grade if check else None,
-        "self_check": _self_check(check) if check else None,
+        "self_check": _self_check(check, for_one_project) if check else None,
         "epoch": _epoch(epoch) if epoch else None,
     }
 
 
-def _self_check(check: SelfCheck) -> dict[str, Any]:
-    return {
+def _self_check(check: SelfCheck, for_one_project: bool) -> dict[str, Any]:
+    told = {
         "run": check.run_id,
         "sigma_pair": check.sigma_pair,
         "mde": check.mde,
@@ -48,6 +56,7 @@ def _self_check(check: SelfCheck) -> dict[str, Any]:
         "exclusive": check.is_exclusive,
         "measured_at": check.measured_at,
     }
+    return {name: value for name, value in told.items() if not (for_one_project and name in OF_ITS_PROJECT)}
 
 
 def _epoch(epoch: Epoch) -> dict[str, Any]:

@@ -24,6 +24,7 @@ class DeviceLine:
     health: str
     grade: str | None
     self_check: SelfCheck | None
+    """Its last A/A; withheld from readers that are bound to a project, as it may be another's run."""
     epoch: Epoch | None
     now: Occupation | None
     is_hidden: bool
@@ -100,7 +101,7 @@ def _device(
         hardware_id=device.hardware_id,
         health=device.health,
         grade=check.grade if check else None,
-        self_check=check,
+        self_check=check if project_id is None else None,
         epoch=epoch,
         now=None if is_hidden else occupation,
         is_hidden=is_hidden,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from app.analysis.machine import Placed, came_with, shared_shift
+from app.analysis.machine import Placed, came_with, is_majority, shared_shift
 from app.domain.changes import MACHINE_CHANGE
 from app.services.history_window import Found
 from app.store.repositories import machines
@@ -89,13 +89,13 @@ def _by_control(
         return None
     old = machines.control_times(session, [point.run_id for point in before])
     new = machines.control_times(session, [point.run_id for point in after])
-    for key in sorted(old.keys() & new.keys()):
-        shared = shared_shift(change, old[key], new[key])
-        if shared is not None:
-            device, probe, version = key
-            evidence = {"device": device, "probe": probe, "control_version": version, **vars(shared)}
-            return Cause(MACHINE_CHANGE, evidence)
-    return None
+    common = sorted(old.keys() & new.keys())
+    shared = {key: its for key in common if (its := shared_shift(change, old[key], new[key])) is not None}
+    if not is_majority(len(shared), len(common)):
+        return None
+    (device, probe, version), largest = max(shared.items(), key=lambda one: abs(one[1].shift))
+    evidence = {"device": device, "probe": probe, "control_version": version, **vars(largest)}
+    return Cause(MACHINE_CHANGE, {**evidence, "probes": [len(shared), len(common)]})
 
 
 def _slower_by(series: Examined, found: Found) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.analysis.efficiency.watched import unpacked
+from app.domain.derived import Derived
 from app.domain.errors import ConflictError, PayloadError, Problem
 from app.services.derive_values import Circumstances, circumstances, derived_values, doubts
 from app.services.follow_machine import note_control, note_errors
@@ -150,7 +152,7 @@ def _store(
         for measured, case in cases
     ]
     units = runs.units_of(session, run.id)
-    complete = [(_with_derived(session, run, stored, m, case, units, used.given), case) for m, case in cases]
+    complete = _with_derived(session, stored, cases, units, used.given)
     estimates = [row for measured, case in complete for row in _estimates(stored.id, measured, case, units)]
     runs.add_measurements(session, timings, estimates)
     return True
@@ -158,27 +160,40 @@ def _store(
 
 def _with_derived(
     session: Session,
-    run: Run,
     stored: InvocationRow,
-    measured: CaseMeasurement,
-    case: BenchmarkCase,
+    cases: list[tuple[CaseMeasurement, BenchmarkCase]],
     units: dict[tuple[int, str], str],
     given: Circumstances,
-) -> CaseMeasurement:
-    """Return the measurement with the metrics that are made of it; what they were made of is kept with the verdicts.
+) -> list[tuple[CaseMeasurement, BenchmarkCase]]:
+    """Return the measurements with the metrics that are made of them.
 
-    Of a void invocation it is not kept: its values are not counted, and say nothing of those that are.
+    What they were made of is kept with the open verdicts, but not of a void invocation: its values are not counted,
+    and say nothing of those that are.
     """
-    planned = {metric: unit for (case_id, metric), unit in units.items() if case_id == case.id}
-    reported = {value.metric for value in measured.values}
-    wanted = {metric: unit for metric, unit in planned.items() if metric not in reported}
-    values, made = derived_values(given, measured, wanted)
-    for metric, derived in made.items():
-        if not is_wholly_void(stored):
-            runs.keep_provenance(
-                session, run.id, case.id, metric, stored.arm, derived.document(), doubts(derived)
-            )
-    return measured.model_copy(update={"values": [*measured.values, *values]})
+    planned: dict[int, dict[str, str]] = defaultdict(dict)
+    for (case_id, metric), unit in units.items():
+        planned[case_id][metric] = unit
+    complete: list[tuple[CaseMeasurement, BenchmarkCase]] = []
+    made_of: dict[tuple[int, str], Derived] = {}
+    for measured, case in cases:
+        reported = {value.metric for value in measured.values}
+        wanted = {metric: unit for metric, unit in planned[case.id].items() if metric not in reported}
+        values, made = derived_values(given, measured, wanted)
+        complete.append((measured.model_copy(update={"values": [*measured.values, *values]}), case))
+        made_of |= {(case.id, metric): derived for metric, derived in made.items()}
+    if made_of and not is_wholly_void(stored):
+        _keep(session, stored, made_of)
+    return complete
+
+
+def _keep(session: Session, stored: InvocationRow, made_of: dict[tuple[int, str], Derived]) -> None:
+    """Keep with each open verdict what its arm's value was made of: one statement reads them all."""
+    rows = runs.open_verdicts(session, stored.run_id, {metric for _, metric in made_of})
+    for key in rows.keys() & made_of.keys():
+        derived = made_of[key]
+        runs.keep_provenance(
+            rows[key], stored.arm, derived.document(), doubts(derived), is_newest=stored.block_complete
+        )
 
 
 def _decoded(ticks: str) -> bytes:
@@ -229,7 +244,7 @@ def _work(measured: CaseMeasurement) -> dict[str, Any]:
 def _window_s(measured: CaseMeasurement) -> float:
     """Return how long the timed part lasted [s]; on a simulated device, how long it would have."""
     if measured.window_ns is None:
-        return sum(measured.batches.host_ns) / 1e9
+        return measured.batches.thinned * sum(measured.batches.host_ns) / 1e9
     return (measured.window_ns[1] - measured.window_ns[0]) / 1e9
 
 

@@ -1,5 +1,9 @@
 """Machines: epochs of devices, control workload, self checks, telemetry, and what values were made of.
 
+All tables that are changed or referred to are locked before anything is done. Only for the first of them is waited, as
+long as none is held; where another is in use, all are let go and it begins again. So the migration is in no deadlock
+with what the previous release does meanwhile.
+
 Revision: 0005
 Follows: 0004
 """
@@ -19,8 +23,31 @@ JSON = postgresql.JSONB()
 WHEN = sa.DateTime(timezone=True)
 NOW = sa.text("clock_timestamp()")
 
+LOCKS = """
+do $$
+declare tries int := 0;
+begin
+  loop
+    begin
+      lock table device in {others} mode;
+      lock table invocation, audit_log in {others} mode nowait;
+      lock table job, run, timing, verdict, change_point in access exclusive mode nowait;
+      exit;
+    exception when lock_not_available then
+      tries := tries + 1;
+      if tries = 300 then
+        raise exception 'device, invocation, audit_log, job, run, timing, verdict and change_point are in use all the'
+          ' time: stop what uses them, and migrate again' using errcode = 'lock_not_available';
+      end if;
+      perform pg_sleep(0.1);
+    end;
+  end loop;
+end $$;
+"""
+
 
 def upgrade() -> None:
+    op.execute(LOCKS.format(others="share row exclusive"))
     op.create_table(
         "telemetry",
         sa.Column("invocation_id", sa.BigInteger(), nullable=False),
@@ -91,9 +118,12 @@ def upgrade() -> None:
     op.add_column("verdict", sa.Column("provenance", JSON, nullable=True))
     op.add_column("change_point", sa.Column("label", sa.Text(), nullable=True))
     op.add_column("change_point", sa.Column("evidence", JSON, nullable=True))
+    op.create_index("ix_audit_log_object", "audit_log", ["object", "action", "id"])
 
 
 def downgrade() -> None:
+    op.execute(LOCKS.format(others="access exclusive"))
+    op.drop_index("ix_audit_log_object", "audit_log")
     op.drop_column("change_point", "evidence")
     op.drop_column("change_point", "label")
     op.drop_column("verdict", "provenance")

@@ -47,6 +47,7 @@ class FakeAgent:
     instance: str = "first"
     hardware_id: str = "cpu-0001"
     device_class: str = CPU
+    kind: str = "cpu"
     worker_id: int = 0
     lease: protocol.Lease | None = None
     pairs: int = field(default=0)
@@ -70,7 +71,7 @@ class FakeAgent:
     def register(self) -> Response:
         """Introduce the agent; on success it knows its id."""
         device = protocol.DeviceReport(
-            hardware_id=self.hardware_id, kind="cpu", device_class=self.device_class
+            hardware_id=self.hardware_id, kind=self.kind, device_class=self.device_class
         )
         message = protocol.Register(name=self.name, host=self.host, instance=self.instance, devices=[device])
         response = self.post("register", message)

@@ -6,6 +6,7 @@ happens outside the measured process; inside it, the harness keeps the clock.
 
 from __future__ import annotations
 
+import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -16,7 +17,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 from workers.host.fingerprint import Fingerprint, host_fingerprint, machine_hash, with_unavailable
 from workers.host.locks import LockFile, lock_path
 from workers.protocol import Arm, DeviceReport
-from workers.readings.record import DeviceRecord, Facts, Tick
+from workers.readings.record import DeviceRecord, Facts, Tick, tick
+
+log = logging.getLogger(__name__)
 
 CACHE_VARIABLES = (
     "CUDA_CACHE_PATH",
@@ -130,6 +133,14 @@ class Device(ABC):
     def lacks(self) -> list[Lack]:
         """Return what telemetry this device could give and does not here, and how to get it."""
         return []
+
+    def reading(self) -> Tick:
+        """Return what `telemetry` tells; nothing where reading fails, as a fault of a driver is no fault of a job."""
+        try:
+            return self.telemetry()
+        except Exception as error:  # a vendor's library may raise anything
+            log.warning("%s could not be read: %s: %s", self.hardware_id, type(error).__name__, error)
+            return tick()
 
     def settled_record(self) -> DeviceRecord:
         """Return what is known of the device, once rates and slow tools have had time to tell; for people who wait."""

@@ -47,7 +47,8 @@ class DeviceGroup:
         """
         with ExitStack() as held:
             descriptors = []
-            for device in sorted(self.devices, key=lambda device: device.lock_id):
+            # Slices of one device have its lock: it is taken once.
+            for _, device in sorted({device.lock_id: device for device in self.devices}.items()):
                 descriptors.append(device.lock())
                 held.callback(device.unlock)
             yield tuple(descriptors)
@@ -74,7 +75,7 @@ class DeviceGroup:
 
     def telemetry(self) -> Tick:
         """Return the device's tick; of several devices, a list of theirs for each reading."""
-        ticks = [device.telemetry() for device in self.devices]
+        ticks = [device.reading() for device in self.devices]
         if len(ticks) == 1:
             return ticks[0]
         readings = {name: [tick[name] for tick in ticks] for name in ticks[0] if name != "unavailable"}
@@ -82,7 +83,7 @@ class DeviceGroup:
 
     def temperatures_c(self) -> list[float | None]:
         """Return each device's temperature [degrees C], None where it is unknown."""
-        return [device.telemetry()["temp_c"] for device in self.devices]
+        return [device.reading()["temp_c"] for device in self.devices]
 
     def processes(self) -> list[int]:
         """Return the ids of other processes on any of the devices, in order."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import selectors
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from typing import Generic, TypeVar
 
 LONGEST_ANSWER_B = 16 * 1024**2
 LONGEST_LINE_B = 4 * 1024**2
+CHUNK_B = 64 * 1024
 ASK_TIMEOUT_S = 10.0
 
 T = TypeVar("T")
@@ -47,12 +49,13 @@ def ask(argv: Sequence[str], *, timeout_s: float = ASK_TIMEOUT_S) -> str:
     except OSError as error:
         raise ToolError(f"{argv[0]} could not be started: {error}") from error
     try:
-        output, errors = process.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired as error:
-        end(process)
+        output, errors = _all_of(process, time.monotonic() + timeout_s)
+    except TimeoutError as error:
         raise ToolError(f"{' '.join(argv)} did not answer within {timeout_s:g} s") from error
-    if len(output) > LONGEST_ANSWER_B:
-        raise ToolError(f"{argv[0]} printed {len(output)} bytes")
+    except OverflowError as error:
+        raise ToolError(f"{argv[0]} printed over {LONGEST_ANSWER_B} bytes") from error
+    finally:
+        end(process)
     if not output.strip() and (process.returncode or errors.strip()):
         words = errors.decode(errors="replace").strip().splitlines()
         raise ToolError(
@@ -61,10 +64,47 @@ def ask(argv: Sequence[str], *, timeout_s: float = ASK_TIMEOUT_S) -> str:
     return output.decode(errors="replace")
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a tool and whatever it started in its session; wait a little, as a tool stuck in a driver never ends."""
+def _all_of(process: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, bytes]:
+    """Return what a tool prints until both its pipes end.
+
+    Raises:
+        TimeoutError: it does not end in time.
+        OverflowError: it prints too much.
+    """
+    assert process.stdout is not None
+    assert process.stderr is not None
+    kept = {process.stdout: bytearray(), process.stderr: bytearray()}
+    with selectors.DefaultSelector() as selector:
+        for pipe in kept:
+            selector.register(pipe, selectors.EVENT_READ)
+        while selector.get_map():
+            ready = selector.select(max(0.0, deadline - time.monotonic()))
+            if not ready:
+                raise TimeoutError
+            for key, _ in ready:
+                chunk = os.read(key.fd, CHUNK_B)
+                pipe = process.stdout if key.fileobj is process.stdout else process.stderr
+                kept[pipe] += chunk
+                if not chunk:
+                    selector.unregister(pipe)
+                if len(kept[pipe]) > LONGEST_ANSWER_B:
+                    raise OverflowError
+    try:
+        process.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired as error:
+        raise TimeoutError from error
+    return bytes(kept[process.stdout]), bytes(kept[process.stderr])
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a tool and whatever it started in its session, without waiting."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a tool and whatever it started in its session; wait a little, as a tool stuck in a driver never ends."""
+    kill(process)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(1.0)
     for pipe in (process.stdout, process.stderr):
@@ -172,7 +212,7 @@ class Stream(Generic[T]):
         """End the command and read no more."""
         self._over.set()
         if self._process is not None:
-            end(self._process)
+            kill(self._process)  # its pipe is the thread's to close: it may be waiting for a line just now
         if self._thread is not None:
             self._thread.join(2.0)
 

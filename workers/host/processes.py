@@ -66,7 +66,9 @@ def foreign(pids: Iterable[int], proc: Path = PROC, agent: int | None = None) ->
         agent: the process that ours descend from; this one where it is None.
     """
     top = os.getpid() if agent is None else agent
-    return sorted(pid for pid in set(pids) if not _is_ours(pid, top, proc))
+    strange = [pid for pid in set(pids) if not _is_ours(pid, top, proc)]
+    # A parent may end between two looks, and its child passes to ours: it is looked at once more.
+    return sorted(pid for pid in strange if not _is_ours(pid, top, proc))
 
 
 def _is_ours(pid: int, agent: int, proc: Path) -> bool:

@@ -120,6 +120,9 @@ class Blocks:
         """Run the short control probe, if it is time for one; return how far it is off the run's earlier ones."""
         if not self._means.pace.wants_probe(self._means.clock.now()):
             return None
+        self._means.settling.wait(
+            self._means.tenure.over
+        )  # the heat of what was measured is not the machine's
         self._probe = self._run_probe(pair)
         return self._means.control.deviation(self._probe)
 
@@ -155,15 +158,15 @@ class Blocks:
         return [self._invocation(block, one, deviation, is_last=is_last and one is done[-1]) for one in done]
 
     def _deviation(self, done: Sequence[_Done], before: float | None) -> float | None:
-        """Return how far the control beside a pair is off, where a soft gate asks: before the block or after the pair.
+        """Return how far the control beside a pair is off, where a soft gate asks: after it, else before its block.
 
-        The second probe waits until the devices are as warm as before, so that the heat of the code itself is gone.
+        The probe waits until the devices are as warm as before, so that the heat of the code itself is gone.
         """
         if not any(one.watched.needs_control for one in done):
             return None
         self._means.settling.wait(self._means.tenure.over)
         after = self._means.control.deviation(self._run_probe(done[-1].slot.pair_index))
-        return max((found for found in (before, after) if found is not None), key=abs, default=None)
+        return before if after is None else after
 
     def _invocation(self, block: int, one: _Done, deviation: float | None, *, is_last: bool) -> Invocation:
         slot, taken, ended = one.slot, one.taken, one.taken.ended

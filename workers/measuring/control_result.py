@@ -22,7 +22,15 @@ def read_lines(path: Path) -> list[Line]:
     except OSError:
         return []
     whole = content.split(b"\n")[:-1]  # what no line end follows was cut off
-    return [line for line in map(json.loads, whole) if isinstance(line, dict)]
+    return [line for text in whole if isinstance(line := _read(text), dict)]
+
+
+def _read(text: bytes) -> object:
+    """Return what a line holds; None for one that is no JSON: a kit that dies may leave anything."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
 
 
 def result_of(

@@ -12,6 +12,9 @@ from itertools import pairwise
 
 from workers.readings.record import Tick
 
+LONGEST_GAP_NS = 2e9
+"""Over a longer silence nobody knows what was drawn."""
+
 Point = tuple[float, float]
 """A moment [ns] and a value."""
 
@@ -33,6 +36,10 @@ def _of_device(ticks: Sequence[Tick], begin_ns: int, end_ns: int) -> float | Non
     if not counter or _falls(counter):
         counter = _integral(_points(ticks, "power_w"))
     if len(counter) < 2 or begin_ns < counter[0][0] or end_ns > counter[-1][0] or end_ns <= begin_ns:
+        return None
+    if any(
+        t1 - t0 > LONGEST_GAP_NS for (t0, _), (t1, _) in pairwise(counter) if t1 > begin_ns and t0 < end_ns
+    ):
         return None
     return _at(counter, end_ns) - _at(counter, begin_ns)
 

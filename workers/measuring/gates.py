@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import fmean, median
 
 from workers.measuring.telemetry_summary import rise, throttle_shares, throttled_ns, values
@@ -95,7 +96,7 @@ class Gates:
         """Return how a device's mode changed since the start of the run; None where it did not."""
         for of_device, reference in zip(ticks, self._references, strict=True):
             before = reference.start.get("mode")
-            after = next((m for tick in of_device if (m := tick.get("mode")) not in (None, before)), None)
+            after = _another(of_device, "mode", before)
             if before is not None and after is not None:
                 return f"{before} became {after}"
         return None
@@ -172,7 +173,7 @@ def _ecc(ticks: Sequence[Tick], _: Reference) -> str | None:
 def _limit_changed(ticks: Sequence[Tick], reference: Reference) -> str | None:
     for name, unit in (("power_limit_w", " W"), ("mode", "")):
         before = reference.start.get(name)
-        other = next((now for tick in ticks if (now := tick.get(name)) not in (None, before)), None)
+        other = _another(ticks, name, before)
         if before is not None and other is not None:
             return f"{name.removesuffix('_w').replace('_', ' ')} {before}{unit} became {other}{unit}"
     return None
@@ -188,7 +189,7 @@ def _hw_brake(ticks: Sequence[Tick], _: Reference) -> str | None:
 
 def _link(ticks: Sequence[Tick], reference: Reference) -> str | None:
     for name, word in (("pcie_gen", "PCIe generation"), ("pcie_width", "PCIe width")):
-        best, told = reference.link.get(name), values(ticks, name)
+        best, told = reference.link.get(name), values(_busy(ticks), name)
         if best is not None and told and max(told) < best:
             return f"{word} {max(told):g} under load, {best:g} before"
     return None
@@ -228,8 +229,18 @@ def _is_lost(ticks: Sequence[Tick], reference: Reference) -> bool:
 
 def _busy_clocks_hz(ticks: Sequence[Tick]) -> list[float]:
     """Return the clocks while the device had work, where that is told."""
-    busy = [tick for tick in ticks if tick.get("util") is None or tick["util"] > 0]
-    return values(busy, "sm_clock_hz")
+    return values(_busy(ticks), "sm_clock_hz")
+
+
+def _busy(ticks: Sequence[Tick]) -> list[Tick]:
+    """Return the readings in which the device had work, as far as is told: an idle one rests its clock and link."""
+    return [tick for tick in ticks if tick.get("util") is None or tick["util"] > 0]
+
+
+def _another(ticks: Sequence[Tick], name: str, before: object) -> object | None:
+    """Return what a setting became: told twice in a row, as a driver may refuse a part of it once."""
+    told = [now for tick in ticks if (now := tick.get(name)) is not None]
+    return next((now for earlier, now in pairwise(told) if now == earlier != before), None)
 
 
 def _learn(arm: Arm, ticks: Sequence[Tick], reference: Reference) -> None:
@@ -237,6 +248,6 @@ def _learn(arm: Arm, ticks: Sequence[Tick], reference: Reference) -> None:
     if arm == "base" and clocks:
         reference.base_clocks_hz.append(median(clocks))
     for name in ("pcie_gen", "pcie_width"):
-        told = values(ticks, name)
+        told = values(_busy(ticks), name)
         if told:
             reference.link[name] = max(*told, reference.link.get(name, 0))

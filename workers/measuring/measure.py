@@ -151,13 +151,17 @@ class _Run:
             answer = self._means.client.prepared(self._tenure.lease.lease_id, message, self._patience)
             answer, shortage = self._blocks(machine_hash(fingerprint)).measure(answer)
             self._tenure.enter(Phase.FINISHING)
+            finish = self._finish(answer, shortage)
+            if finish.outcome != "ok":
+                return finish
             last = self._watch.beside(lambda: self._control.probe(LAST_PROBE))
-            return self._finish(answer, shortage).model_copy(update={"control": last})
+            return finish.model_copy(update={"control": last})
         finally:
             environments.release()
 
     def _control_at_start(self, marker: str) -> ControlResult:
         """Run the full control kit where it is due, else the short probe; either says how healthy the devices are."""
+        marker = " ".join([marker, *(device.hardware_id for device in self._devices.devices)])
         if not self._pace.wants_full(marker):
             return self._watch.beside(lambda: self._control.probe(FIRST_PROBE))
         result = self._watch.beside(self._control.full)

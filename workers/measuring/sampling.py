@@ -25,6 +25,10 @@ MOST_TICKS = 8192
 """Of one device in one invocation; beyond, every second one is left out and they are taken half as often."""
 
 
+LONGEST_PACKED = 1_500_000
+"""Characters of an invocation's raw readings; beyond, they are sent half as often: the service takes some megabytes."""
+
+
 class HostReadings(Protocol):
     """What other programs did to the host since the last look."""
 
@@ -74,19 +78,35 @@ class Sampler:
             if len(ticks[0]) >= MOST_TICKS:
                 period_s *= 2
                 for of_device in ticks:
-                    del of_device[1:-1:2]
+                    _thin(of_device)
         self._take(ticks)
 
     def _take(self, ticks: list[list[Tick]]) -> None:
         host = {name: value for name, value in self._host.look().items() if value is not None}
         for device, taken in zip(self._devices, ticks, strict=True):
-            told = {name: value for name, value in device.telemetry().items() if value is not None}
+            told = {name: value for name, value in device.reading().items() if value is not None}
             told.pop("unavailable", None)
             taken.append({"t_ns": time.monotonic_ns(), **host, **told})
 
 
+def _thin(ticks: list[Tick]) -> None:
+    """Leave out every second reading; what must not be overlooked goes to the one before."""
+    for kept, dropped in zip(ticks[0:-1:2], ticks[1:-1:2], strict=False):
+        for name in ("foreign_pids", "throttle_reasons"):
+            if dropped.get(name):
+                kept[name] = sorted({*(kept.get(name) or ()), *dropped[name]})
+    del ticks[1:-1:2]
+
+
 def packed(ticks: Sequence[Sequence[Tick]]) -> str:
     """Return raw readings as text to be sent: base64 of zlib of JSON, a list of columns for each device."""
+    step = 1
+    while len(text := _packed([of_device[::step] for of_device in ticks])) > LONGEST_PACKED:
+        step *= 2
+    return text
+
+
+def _packed(ticks: Sequence[Sequence[Tick]]) -> str:
     columns = [_columns(of_device) for of_device in ticks]
     return base64.b64encode(zlib.compress(json.dumps(columns, separators=(",", ":")).encode(), 9)).decode()
 

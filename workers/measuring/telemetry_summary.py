@@ -79,5 +79,5 @@ def throttled_ns(ticks: Sequence[Tick]) -> dict[str, float]:
     told = [tick["throttle_ns"] for tick in ticks if tick.get("throttle_ns")]
     if len(told) < 2:
         return {}
-    rises = {reason: told[-1].get(reason, 0) - ns for reason, ns in told[0].items() if ns is not None}
+    rises = {reason: (told[-1].get(reason) or 0) - ns for reason, ns in told[0].items() if ns is not None}
     return {reason: ns for reason, ns in rises.items() if ns > 0}

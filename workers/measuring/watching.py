@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
+from workers.devices.base import Device
 from workers.devices.group import DeviceGroup
 from workers.measuring.energy import energy_j, mean_power_w
 from workers.measuring.gates import Gates, Raised
@@ -20,6 +21,10 @@ from workers.measuring.sampling import HostReadings, Sampler, packed
 from workers.measuring.telemetry_summary import summarise
 from workers.protocol import Arm, CaseMeasurement, ControlResult
 from workers.readings.record import Tick
+
+HOST_READINGS = ("host_cpu_foreign", "host_steal", "swap_in_b")
+REST_S, LONGEST_REST_S = 0.1, 2.0
+"""How long rates take to be told, and how long a device that tells nothing is waited for [s]."""
 
 MAX_CONTROL_DEVIATION = 0.015
 """A control probe further off its run's median says that it was the machine."""
@@ -83,8 +88,22 @@ class Watched:
     def _energy_j(self, case: CaseMeasurement) -> float | None:
         if case.clock == "simulated":
             power_w = mean_power_w(self.ticks)
-            return None if power_w is None else power_w * sum(case.batches.host_ns) / 1e9
+            simulated_s = case.batches.thinned * sum(case.batches.host_ns) / 1e9
+            return None if power_w is None else power_w * simulated_s
         return None if case.window_ns is None else energy_j(self.ticks, case.window_ns)
+
+
+def _at_rest(device: Device) -> Tick:
+    """Return a reading of a device before anything runs, once it tells something: rates and slow drivers take time."""
+    device.reading()
+    deadline = time.monotonic() + LONGEST_REST_S
+    while True:
+        time.sleep(REST_S)
+        told = device.reading()
+        if any(value is not None for name, value in told.items() if name not in ("t_ns", "unavailable")):
+            return told
+        if time.monotonic() >= deadline:
+            return told
 
 
 class Watch:
@@ -99,7 +118,7 @@ class Watch:
         self._host = host
         self._sampler = Sampler(devices.devices, host)
         host.look()
-        self.idle = [device.telemetry() for device in devices.devices]
+        self.idle = [_at_rest(device) for device in devices.devices]
         names = [device.hardware_id for device in devices.devices]
         self._gates = Gates(
             names,
@@ -113,12 +132,16 @@ class Watch:
         """Run the control workload, and say in its result what else was on the machine meanwhile."""
         pids, first = self._devices.processes(), self._of_host()
         result = run()
+        pids = pids or self._devices.processes()
         found = f"foreign_process: process {pids[0]} on the device" if pids else None
         found = found or self._gates.disturbance([first, self._of_host()])
         return result.model_copy(update={"disturbed": found or ""})
 
     def _of_host(self) -> Tick:
-        told = {name: value for name, value in self._host.look().items() if value is not None}
+        """Return what is told of the host: by the device itself where it feels the host as its own."""
+        of_device = self._devices.devices[0].reading()
+        looked = {**{name: of_device[name] for name in HOST_READINGS}, **self._host.look()}
+        told = {name: value for name, value in looked.items() if value is not None}
         return {"t_ns": time.monotonic_ns(), **told}
 
     def begin(self, arm: Arm, pair: int) -> None:

@@ -12,7 +12,8 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from statistics import fmean, median
-from typing import Any
+from sys import float_info
+from typing import Any, TypeGuard
 
 FEWEST = 5
 """Readings in a window below which they say nothing: half a second of them."""
@@ -24,7 +25,7 @@ POWER = frozenset(("power_cap", "ppt", "board_limit"))
 THERMAL = frozenset(("sw_thermal", "hw_thermal", "thermal", "socket_thermal", "vr_thermal", "hbm_thermal"))
 """Names of the reasons that hold a clock down for power, and for heat: those of the agent's gates."""
 
-LARGEST_B = 256 * 2**20
+LARGEST_B = 32 * 2**20
 """Unpacked readings of more than this are no readings: a lease's devices make some megabytes in an hour."""
 
 Columns = Mapping[str, Sequence[Any]]
@@ -83,7 +84,7 @@ def _within(columns: Columns, window_ns: Window | None) -> dict[str, list[Any]]:
     places = [
         place
         for place, moment in enumerate(moments)
-        if window_ns is None or (_is_number(moment) and window_ns[0] <= moment <= window_ns[1])
+        if window_ns is None or (is_number(moment) and window_ns[0] <= moment <= window_ns[1])
     ]
     return {
         name: [told[0]] * len(places) if len(told) == 1 else [told[place] for place in places]
@@ -117,16 +118,17 @@ def _clock_share(told: Mapping[str, Sequence[Any]], highest_hz: float | None, fe
     """Return the median clock while the device had work, over its highest."""
     clocks, utils = told.get("sm_clock_hz", ()), told.get("util", ())
     pairs = zip_longest(clocks, utils)
-    busy = _numbers(clock for clock, util in pairs if not _is_number(util) or util > 0)
+    busy = _numbers(clock for clock, util in pairs if not is_number(util) or util > 0)
     return median(busy) / highest_hz if len(busy) >= fewest and highest_hz else None
 
 
 def _numbers(values: Iterable[Any]) -> list[float]:
-    return [value for value in values if _is_number(value)]
+    return [value for value in values if is_number(value)]
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float)
+def is_number(value: object) -> TypeGuard[float]:
+    """Tell whether what an agent told is a finite number; an integer beyond the range of floats is none either."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= float_info.max
 
 
 def _padded(values: Sequence[float | None], length: int) -> list[float | None]:

@@ -302,20 +302,28 @@ _USUAL_FLAGS = text(
 )
 
 
+def open_verdicts(session: Session, run_id: int, metrics: Iterable[str]) -> dict[tuple[int, str], Verdict]:
+    """Return the run's open verdict rows of these metrics by (case, metric)."""
+    query = select(Verdict).where(
+        Verdict.run_id == run_id, Verdict.metric.in_(list(metrics)), Verdict.verdict.is_(None)
+    )
+    return {(row.case_id, row.metric): row for row in session.scalars(query)}
+
+
 def keep_provenance(
-    session: Session,
-    run_id: int,
-    case_id: int,
-    metric: str,
-    arm: str,
-    made_of: dict[str, Any],
-    flags: Iterable[str] = (),
+    row: Verdict, arm: str, made_of: dict[str, Any], flags: Iterable[str] = (), *, is_newest: bool
 ) -> None:
-    """Keep what a derived value of an arm was made of, with its open verdict; the newest one stays, flags add up."""
-    row = verdict_of(session, run_id, case_id, metric)
-    if row is not None and row.verdict is None:
+    """Keep what a derived value of an arm was made of, with its open verdict; flags add up.
+
+    An arm's first one is kept, then only what `is_newest` says is to stand in its place, and what has a value where
+    the one before had none, or has none any more: a row is not written again for another number alone.
+    """
+    kept = (row.provenance or {}).get(arm)
+    if is_newest or kept is None or (kept["value"] is None) != (made_of["value"] is None):
         row.provenance = {**(row.provenance or {}), arm: made_of}
-        row.flags = list(dict.fromkeys([*row.flags, *flags]))
+    new = [flag for flag in flags if flag not in row.flags]
+    if new:
+        row.flags = [*row.flags, *dict.fromkeys(new)]
 
 
 def gates_of(session: Session, run_id: int) -> Sequence[tuple[str, list[str]]]:
@@ -375,7 +383,7 @@ _WORK = text(
                    'bytes', timing.work #> '{units,bytes}',
                    'device_share', case when cardinality(timing.device_ns) > 0 then
                        (select sum(ns) from unnest(timing.device_ns) as ns)
-                       / (select sum(ns) from unnest(timing.host_ns) as ns) end) as numbers
+                       / (select nullif(sum(ns), 0) from unnest(timing.host_ns) as ns) end) as numbers
         from timing join invocation on invocation.id = timing.invocation_id
         where invocation.run_id = :run_id and timing.status = 'ok'
           and not (invocation.void and coalesce(not starts_with(invocation.void_reason, :by_others), true))

@@ -60,6 +60,7 @@ class AuditLog(Table):
     """Who did what to which object. Append-only."""
 
     __tablename__ = "audit_log"
+    __table_args__ = (Index("ix_audit_log_object", "object", "action", "id"),)
 
     id: Mapped[Id]
     actor: Mapped[str]

@@ -28,8 +28,9 @@ FIRST = 12
 
 @pytest.fixture
 def watched(branch: Branch) -> Branch:
-    """A branch of twelve quick commits, whose agent tells of its machine and of its control."""
-    branch.agent.machine = dict(OLD)
+    """A branch of twelve quick commits on an accelerator, whose agent tells of its machine and of its control."""
+    branch.agent.machine, branch.agent.kind = dict(OLD), "simulated"
+    assert branch.agent.register().status_code == 200
     grow(branch, [LEVEL] * FIRST, 0)
     assert branch.poster.changes("all") == []
     return branch

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import text
+from sqlalchemy import event, text
 
 from app.services.conclude_check import conclude_check
 from app.wiring import Service
@@ -279,6 +279,42 @@ def test_what_a_void_invocation_was_made_of_is_not_kept(gpu: Gpu, ask: Ask, read
     assert mfu["flags"] == []
 
 
+def test_statements_of_a_post_do_not_grow_with_its_cases_and_only_a_whole_block_writes_verdicts(
+    service: Service, gpu: Gpu, ask: Ask
+) -> None:
+    ask(settings=KERNELS)
+    gpu.claim()
+    metric = protocol.MetricDecl(metric="latency_p50", unit="s", better="lower")
+    told = {"units": {"flop": FLOP, "bytes": BYTES, "samples": SAMPLES}, "dtype": "bf16", "timed_s": 6.0}
+    cases = [
+        protocol.CaseListing(benchmark="gemm", params={"n": n}, file_digest="f1", metrics=[metric], **told)
+        for n in range(20)
+    ]
+    arms = [protocol.ArmReport(arm=arm, status="ok", cases=cases) for arm in ("base", "head")]
+    idle = [{"power_w": 100.0, "energy_j_total": 5e6}]
+    prepared = protocol.Prepared(arms=arms, machine_hash="m1", order_seed=1, device_s=0.5, idle=idle)
+    assert gpu.post(gpu._lease("prepared"), prepared).status_code == 200
+    statements: list[str] = []
+    event.listen(service.database.engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
+    counted, written = [], []
+    for pair in range(4):
+        gpu.pairs = pair
+        for position, arm in enumerate(("base", "head")):
+            message = gpu.one(arm, position, 2.4e-3 * (1 + pair / 1000), watts={"base": 500.0, "head": 500.0})
+            (one,) = message.cases
+            all_cases = [one.model_copy(update={"params": {"n": n}}) for n in range(20)]
+            statements.clear()
+            response = gpu.post(gpu._lease("invocations"), message.model_copy(update={"cases": all_cases}))
+            assert response.status_code == 200, response.text
+            counted.append(len(statements))
+            written.append(sum(statement.startswith("UPDATE verdict") for statement in statements))
+    with service.database.session() as session:
+        made = session.scalar(text("select count(*) from verdict where provenance is not null"))
+    assert made == 20 * 6
+    assert max(counted) < 60, counted
+    assert [count > 0 for count in written] == [True, True, False, True, False, False, False, True], written
+
+
 # --- what holds a case back ---
 
 
@@ -364,6 +400,19 @@ def test_what_dcgm_told_of_the_run_is_evidence_for_its_only_case(
     ]
     assert efficiency["cases"][0]["head"]["bottleneck"] == "memory"
     assert "Memory active 71.0 % Received over PCIe 2.5 GB/s" in read(f"/checks/{check_id}")
+
+
+def test_timings_of_no_duration_leave_the_check_readable(gpu: Gpu, ask: Ask, read: Any) -> None:
+    check_id = ask(settings=KERNELS)["check"]
+    gpu.claim()
+    gpu.prepare_case()
+    message = gpu.one("head", 0, 2.4e-3)
+    (measured,) = message.cases
+    nothing = measured.model_copy(update={"batches": protocol.Batches(host_ns=[0], device_ns=[5])})
+    response = gpu.post(gpu._lease("invocations"), message.model_copy(update={"cases": [nothing]}))
+    assert response.status_code == 200, response.text
+    (told,) = read(f"/api/v1/checks/{check_id}")["suites"][0]["efficiency"]["cases"]
+    assert "device_share" not in told["head"]["signs"]
 
 
 def test_case_that_only_head_has_is_shown_with_what_is_known_of_it(gpu: Gpu, ask: Ask, read: Any) -> None:

@@ -17,6 +17,7 @@ from app.services.access import Scope, issue_token
 from app.services.device_jobs import BANDS, LONGEST_SPACING, SPACING, tend_devices
 from app.services.device_purpose import Purpose
 from app.services.lease_jobs import sweep_leases
+from app.services.list_workers import list_workers
 from app.store.repositories import clock
 from app.store.tables import AuditLog, Control, Device, Epoch, Job, Run, SelfCheck, Verdict
 from app.wiring import Service
@@ -46,8 +47,9 @@ def nothing_failed(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 
 @pytest.fixture
 def hosted(agent: FakeAgent) -> FakeAgent:
-    """An agent that tells of its machine, and whose control is as usual."""
-    agent.machine, agent.start = dict(MACHINE), dict(USUAL)
+    """An agent with an accelerator that tells of its machine, and whose control is as usual."""
+    agent.machine, agent.start, agent.kind = dict(MACHINE), dict(USUAL), "simulated"
+    assert agent.register().status_code == 200
     return agent
 
 
@@ -358,6 +360,17 @@ def test_a_control_that_became_faster_is_another_device_too(
 ) -> None:
     suspend(known, ask, {**USUAL, "triad": 0.0018})
     assert health(service) == "quarantined"
+
+
+def test_a_processor_is_never_put_into_quarantine_by_its_control(
+    service: Service, known: FakeAgent, ask: Ask
+) -> None:
+    known.kind, known.start = "cpu", SLOW
+    assert known.register().status_code == 200
+    run(known, ask)
+    assert health(service) == "good", (
+        "its clock follows its power source, its governor, and who else is there"
+    )
 
 
 @pytest.mark.parametrize("factor", [1.019, 0.985])
@@ -711,6 +724,37 @@ def test_a_self_check_grades_its_device_and_is_no_point_of_a_history(
     assert 0 < check.sigma_pair < 0.02
     shown = devices(client, admin_token)["cpu-0001"]
     assert (shown["grade"], shown["self_check"]["mde"]) == (check.grade, check.mde)
+
+
+def test_a_reader_bound_to_a_project_is_not_told_of_another_projects_run(
+    service: Service, client: TestClient, admin_token: str, hosted: FakeAgent, ask: Ask
+) -> None:
+    land(hosted, ask)
+    tend(service, ALWAYS)
+    self_check(hosted, (1.9e9, 1.9e9))
+    with service.database.session() as session:
+        project_id = session.scalar(text("select id from project"))
+        bound = issue_token(session, "bound", [Scope.RESULTS_READ], project_id=project_id)
+        everybodys = list_workers(session, live_for=timedelta(minutes=1))
+        bounds = list_workers(session, live_for=timedelta(minutes=1), project_id=project_id)
+    told = devices(client, admin_token)["cpu-0001"]
+    known = devices(client, bound)["cpu-0001"]
+    assert told["self_check"].keys() - known["self_check"].keys() == {"run", "verdicts", "false_alarms"}
+    assert known["grade"] == told["grade"]
+    assert everybodys[0].devices[0].self_check is not None
+    assert bounds[0].devices[0].self_check is None
+
+
+def test_an_administrator_bound_to_a_project_releases_no_device(
+    service: Service, client: TestClient, hosted: FakeAgent, ask: Ask
+) -> None:
+    ask()
+    sql(service, "update device set health = 'quarantined'")
+    with service.database.session() as session:
+        project_id = session.scalar(text("select id from project"))
+        token = issue_token(session, "bound", [Scope.ADMIN], project_id=project_id)
+    assert release(client, token) == 403
+    assert health(service) == "quarantined"
 
 
 def graded(

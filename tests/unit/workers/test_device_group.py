@@ -8,6 +8,7 @@ import pytest
 from workers.devices import detect
 from workers.devices.base import Host
 from workers.devices.group import DeviceGroup
+from workers.devices.simulated.device import SimulatedDevice
 from workers.errors import InUseError
 from workers.host.fingerprint import machine_hash
 
@@ -136,3 +137,18 @@ def test_work_and_caches_of_every_device_are_waited_for_and_flushed(tmp_path):
     both.sync()
     assert both.flush_cache() is False
     assert asked == ["sim-0", "sim-1", "flush sim-0", "flush sim-1"]
+
+
+def test_slices_of_one_device_are_locked_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(SimulatedDevice, "lock_id", "the-parent")
+    slices = scripted(tmp_path, {}, {})
+    with DeviceGroup(slices).locked() as locks:
+        assert len(locks) == 1
+        assert not is_free(scripted(tmp_path, {})[0])
+    assert is_free(slices[0])
+
+
+def test_a_device_that_cannot_be_read_costs_its_readings_alone(tmp_path, monkeypatch):
+    both = scripted(tmp_path, {"telemetry": {"temp_c": 45.0}}, {"telemetry": {"temp_c": 50.0}})
+    monkeypatch.setattr(both[0], "telemetry", lambda: 1 / 0)
+    assert DeviceGroup(both).temperatures_c() == [None, 50.0]

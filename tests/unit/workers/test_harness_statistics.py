@@ -209,3 +209,11 @@ def test_numbers_of_other_libraries_count_as_numbers():
     assert harness.finite_number(numpy.float32(0.5), "x") == 0.5
     with pytest.raises(harness.InvalidValueError, match="x is no number"):
         harness.finite_number(numpy.array([1.0, 2.0]), "x")
+
+
+def test_of_very_many_batches_some_are_kept_evenly(monkeypatch):
+    monkeypatch.setattr(harness, "MAX_KEPT_BATCHES", 10)
+    kept = harness._batches(harness.Batches(list(range(1, 26)), [], is_alone=True))
+    assert (kept["host_ns"], kept["thinned"]) == ([1, 4, 7, 10, 13, 16, 19, 22, 25], 3)
+    few = harness._batches(harness.Batches([5, 6], [1, 0], is_alone=True))
+    assert (few["host_ns"], few["wait_ns"], few["thinned"]) == ([5, 6], [1, 0], 1)

@@ -71,6 +71,10 @@ LISTS = (
 )
 
 
+OF_PROGRAMS = frozenset((13, 31, 43, 45, 68, 69))
+"""Xid errors that a program, or its end, brings about; they say nothing of the machine (NVIDIA, "Xid Errors")."""
+
+
 class Instance(NamedTuple):
     """One MIG instance: its number within its GPU, and NVML's handle."""
 
@@ -277,7 +281,7 @@ class Gpu:
     def _xid_count(self) -> int | None:
         if self._events is None:
             return None
-        new = self.nvml.drain("xid_count", self._events, XID)
+        new = self.nvml.drain("xid_count", self._events, XID, OF_PROGRAMS)
         if new is None:
             return None
         self._xids += new

@@ -144,14 +144,17 @@ class Nvml:
     def _is_unknown(self, refusal: Refusal) -> bool:
         return refusal.error in (UNKNOWN, NOT_IN_BINDING)
 
-    def drain(self, name: str, events: Any, kind: int) -> int | None:
-        """Return how many events of a kind wait in an event set, and take them out of it; None where it is refused."""
+    def drain(self, name: str, events: Any, kind: int, without: frozenset[int] = frozenset()) -> int | None:
+        """Return how many events of a kind wait in an event set, and take them out of it; None where it is refused.
+
+        Those with a number in `without` are not counted.
+        """
         count = 0
         for _ in range(MOST_EVENTS):
             event = self.ask(name, ("nvmlEventSetWait_v2", events, EVENT_WAIT_MS))
             if event is None:
                 break
-            count += bool(event.eventType & kind)
+            count += bool(event.eventType & kind) and event.eventData not in without
         if self.refusals.get(name, NOTHING).error not in (TIMEOUT, NOTHING.error):
             return None
         self.refusals.pop(name, None)

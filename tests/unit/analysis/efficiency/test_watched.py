@@ -42,6 +42,17 @@ def test_column_of_one_value_holds_for_every_reading():
     assert told == {"tensor_active": pytest.approx(0.7)}
 
 
+@pytest.mark.parametrize("strange", [float("nan"), float("inf"), True, "busy", 10**400])
+def test_reading_that_is_no_finite_number_is_none(strange):
+    assert watched([device(util=[strange] * 9)], None, [None]) == {}
+    assert watched([device(util=[0.5] * 9 + [strange])], None, [None])["util"] == 0.5
+
+
+def test_readings_that_unpack_to_too_much_are_none():
+    spaces = " " * (32 * 2**20)
+    assert unpacked(zlib.compress(f"[{spaces}]".encode())) == []
+
+
 def test_limits_of_power_and_of_heat_are_told_apart_and_idle_is_none():
     reasons = [["power_cap"], ["power_cap", "sw_thermal"], ["idle"], [], ["application_clocks"]]
     told = watched([device(throttle_reasons=reasons)], None, [None])

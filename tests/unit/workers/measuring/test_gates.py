@@ -197,3 +197,15 @@ def test_a_changed_mode_ends_the_run_and_a_changed_limit_does_not():
     assert (
         gates.changed_mode([ticks(mode=("mig disabled", "mig enabled"))]) == "mig disabled became mig enabled"
     )
+
+
+def test_a_setting_that_a_driver_refused_to_tell_once_has_not_changed():
+    gates = Gates(["GPU-1"], [IDLE], threads=8)
+    once = ticks(mode=("mig disabled", "other", "mig disabled"))
+    assert gates.changed_mode([once]) is None
+    assert codes(gates.judge("head", [once])) == []
+
+
+def test_the_link_of_an_idle_device_rests_and_is_no_gate():
+    idle = {"util": 0.0, "pcie_gen": 1}
+    assert raised(before=[ticks()], **idle) == []

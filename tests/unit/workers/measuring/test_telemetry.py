@@ -8,7 +8,7 @@ import zlib
 import pytest
 
 from workers.measuring.energy import energy_j, mean_power_w
-from workers.measuring.sampling import Sampler, packed
+from workers.measuring.sampling import Sampler, _thin, packed
 from workers.measuring.telemetry_summary import rise, summarise
 from workers.measuring.watching import Watched
 from workers.readings.record import tick
@@ -24,7 +24,7 @@ class Counting:
         self.stuck = None
         self.enough = threading.Event()
 
-    def telemetry(self):
+    def reading(self):
         self.reads += 1
         if self.reads >= 4:
             self.enough.set()
@@ -178,3 +178,24 @@ def test_a_busy_processor_which_spoils_only_some_values_is_told_last(others, rea
 
 def test_the_control_alone_voids_nothing():
     assert watched().void_reason(0.5) is None
+
+
+def test_what_a_thinned_reading_saw_is_kept_by_its_neighbour():
+    rows = [{"t_ns": i} for i in range(6)]
+    rows[3] |= {"foreign_pids": [7], "throttle_reasons": ["hw_brake"]}
+    _thin(rows)
+    assert [row["t_ns"] for row in rows] == [0, 2, 4, 5]
+    assert rows[1] == {"t_ns": 2, "foreign_pids": [7], "throttle_reasons": ["hw_brake"]}
+
+
+def test_raw_readings_that_are_too_long_to_send_are_sent_half_as_often(monkeypatch):
+    rows = [{"t_ns": i, "power_w": 1.1**i} for i in range(64)]
+    monkeypatch.setattr("workers.measuring.sampling.LONGEST_PACKED", len(packed([rows])) - 1)
+    (columns,) = json.loads(zlib.decompress(base64.b64decode(packed([rows]))))
+    assert columns["t_ns"] == list(range(0, 64, 2))
+
+
+def test_over_a_long_silence_no_energy_is_told():
+    rows = [{"t_ns": i * SECOND, "energy_j_total": 10.0 * i} for i in (0, 1, 5, 6)]
+    assert energy_j([rows], (0, 6 * SECOND)) is None
+    assert energy_j([rows], (0, SECOND)) == pytest.approx(10.0)
