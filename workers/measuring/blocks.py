@@ -120,9 +120,8 @@ class Blocks:
         """Run the short control probe, if it is time for one; return how far it is off the run's earlier ones."""
         if not self._means.pace.wants_probe(self._means.clock.now()):
             return None
-        self._means.settling.wait(
-            self._means.tenure.over
-        )  # the heat of what was measured is not the machine's
+        # The heat of what was measured is not the machine's.
+        self._means.settling.wait(self._means.tenure.over, is_start=False)
         self._probe = self._run_probe(pair)
         return self._means.control.deviation(self._probe)
 
@@ -164,7 +163,7 @@ class Blocks:
         """
         if not any(one.watched.needs_control for one in done):
             return None
-        self._means.settling.wait(self._means.tenure.over)
+        self._means.settling.wait(self._means.tenure.over, is_start=False)
         after = self._means.control.deviation(self._run_probe(done[-1].slot.pair_index))
         return before if after is None else after
 

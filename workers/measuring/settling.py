@@ -40,8 +40,10 @@ class Settling:
         self._starts_c: list[list[float]] = [[] for _ in devices.devices]
         """For each device, its temperatures at the starts so far, where it told them."""
 
-    def wait(self, over: threading.Event) -> list[str]:
+    def wait(self, over: threading.Event, *, is_start: bool = True) -> list[str]:
         """Return when the devices are as usual, after the longest wait, or once `over` is set.
+
+        What follows is the start of an invocation, and counts to what is usual, unless it is said that it is none.
 
         Returns:
             A flag for each thing that is not so: `temp_not_equalised` where a device's temperature is over 3 °C from
@@ -54,7 +56,8 @@ class Settling:
             left_s = deadline - self._clock.now()
             hopeless = flags == [NOT_EQUALISED] and not self._can_cool(now_c)
             if not flags or hopeless or left_s <= 0 or self._clock.wait(over, min(self._poll_s, left_s)):
-                self._remember(now_c)
+                if is_start:
+                    self._remember(now_c)
                 return flags
 
     def _unlike(self, now_c: Sequence[float | None]) -> list[str]:
