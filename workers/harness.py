@@ -85,7 +85,11 @@ DESCRIBING = ("dtype", "scaling")
 SCALING = ("mode", "n", "n0", "base_s")
 """How a case scales: strong or weak, its devices, those of the base, and the base's time of a step [s]."""
 MEASURED_ANYWAY = (
-    *("latency_p50", "latency_p90", "latency_p99", "peak_memory", "peak_device_memory"),
+    "latency_p50",
+    "latency_p90",
+    "latency_p99",
+    "peak_memory",
+    "peak_device_memory",
     *RATES.values(),
 )
 CRASH_STATUS = 70

@@ -249,7 +249,7 @@ class Prepared(Message):
     order_seed: int
     device_s: float
     control: ControlResult | None = None
-    """The full control kit, run before anything was measured."""
+    """The control workload before anything was measured: the full kit where it was due, else its short probe."""
     idle: list[dict[str, Any]] = Field(default_factory=list)
     """A reading of each device before anything was measured: what it draws and holds when idle."""
 
@@ -285,6 +285,12 @@ class Batches(Message):
     spike: list[int] = Field(default_factory=list)
     """Indices of batches far from the median; marked, never deleted."""
     thinned: int = 1
+    """How many batches each entry stands for."""
+
+    @property
+    def total_s(self) -> float:
+        """How long all batches took together [s], as far as those that were kept tell."""
+        return self.thinned * sum(self.host_ns) / 1e9
 
     @property
     def net_ns(self) -> list[int]:
@@ -333,6 +339,13 @@ class CaseMeasurement(Message):
     """From the first to the last call under the clock, on the host's monotonic clock."""
     energy_j: float | None = None
     """What all devices of the lease drew in that window; None where a device does not tell."""
+
+    @property
+    def window_s(self) -> float:
+        """How long the timed part lasted [s]; on a simulated device, how long it would have."""
+        if self.window_ns is None:
+            return self.batches.total_s
+        return (self.window_ns[1] - self.window_ns[0]) / 1e9
 
     @property
     def case(self) -> CaseId:
@@ -399,4 +412,4 @@ class Finish(Message):
     retryable: bool = False
     device_s: float = 0.0
     control: ControlResult | None = None
-    """The full control kit at the end of the run."""
+    """The control workload at the end of the run; the full kit where the job is a calibration."""

@@ -215,10 +215,6 @@ def step_of(measured: CaseMeasurement, *, net: bool = False) -> Step | None:
     if net and not any(value.net is not None for value in measured.values):
         return None
     spent = batches.net_ns if net else batches.host_ns
-    window = measured.window_ns
-    window_s = (
-        batches.thinned * sum(batches.host_ns) / 1e9 if window is None else (window[1] - window[0]) / 1e9
-    )
     return Step(
         time=Given(sum(spent) / 1e9 / (measured.k * len(spent)), "s", "mean time of a call under the clock"),
         units=measured.units,
@@ -231,7 +227,7 @@ def step_of(measured: CaseMeasurement, *, net: bool = False) -> Step | None:
             if measured.energy_j is not None
             else "the device tells no energy",
         ),
-        window=Given(window_s, "s", "first to last call under the clock"),
+        window=Given(measured.window_s, "s", "first to last call under the clock"),
         scaling=measured.scaling,
     )
 

@@ -230,22 +230,15 @@ def _timing(
 
 def _work(measured: CaseMeasurement) -> dict[str, Any]:
     """Return what was worked off under the clock, and at what energy, as far as it is told."""
-    window = measured.window_ns
+    is_timed = measured.window_ns is not None or measured.clock == "simulated"
     told = {
         "units": measured.units or None,
         "dtype": measured.dtype,
         "iterations": measured.iterations,
         "energy_j": measured.energy_j,
-        "window_s": _window_s(measured) if window or measured.clock == "simulated" else None,
+        "window_s": measured.window_s if is_timed else None,
     }
     return {name: value for name, value in told.items() if value is not None}
-
-
-def _window_s(measured: CaseMeasurement) -> float:
-    """Return how long the timed part lasted [s]; on a simulated device, how long it would have."""
-    if measured.window_ns is None:
-        return measured.batches.thinned * sum(measured.batches.host_ns) / 1e9
-    return (measured.window_ns[1] - measured.window_ns[0]) / 1e9
 
 
 def _estimates(

@@ -115,7 +115,7 @@ def _after_priming(case: CaseListing, measurement: CaseMeasurement | None) -> Ca
             "units": measurement.units,
             "dtype": measurement.dtype,
             "scaling": measurement.scaling,
-            "timed_s": sum(measurement.batches.host_ns) / 1e9 if measurement.batches.host_ns else None,
+            "timed_s": measurement.batches.total_s or None,
         }
     )
 

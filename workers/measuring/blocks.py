@@ -52,7 +52,7 @@ class _Done:
 
 
 @dataclass(frozen=True)
-class Means:
+class BlockMeans:
     """What blocks are measured with."""
 
     tenure: Tenure
@@ -71,7 +71,7 @@ class Means:
 class Blocks:
     """Measures block after block of one run."""
 
-    def __init__(self, means: Means) -> None:
+    def __init__(self, means: BlockMeans) -> None:
         self._means = means
         self._job = means.tenure.lease.job
         self._probe: ControlResult | None = None

@@ -9,7 +9,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
+from statistics import fmean
 
+from workers.measuring.telemetry_summary import values
 from workers.readings.record import Tick
 
 LONGEST_GAP_NS = 2e9
@@ -46,13 +48,8 @@ def _of_device(ticks: Sequence[Tick], begin_ns: int, end_ns: int) -> float | Non
 
 def mean_power_w(ticks: Sequence[Sequence[Tick]]) -> float | None:
     """Return the mean power of all devices together [W]; None where one of them does not tell."""
-    means = []
-    for of_device in ticks:
-        told = [value for _, value in _points(of_device, "power_w")]
-        if not told:
-            return None
-        means.append(sum(told) / len(told))
-    return sum(means)
+    told = [values(of_device, "power_w") for of_device in ticks]
+    return sum(map(fmean, told)) if all(told) else None
 
 
 def _points(ticks: Sequence[Tick], name: str) -> list[Point]:

@@ -105,12 +105,11 @@ class Gates:
         return f" on {self._names[index]}" if len(self._names) > 1 else ""
 
     def _of_device(self, ticks: Sequence[Tick], reference: Reference) -> list[Raised]:
-        found = [
+        return [
             Raised(gate, True, sentence)
             for gate, look in HARD.items()
             if (sentence := look(ticks, reference)) is not None
         ]
-        return found
 
     def disturbance(self, ticks: Sequence[Tick]) -> str | None:
         """Return what the host did to the control workload meanwhile, by its readings in time order.

@@ -30,8 +30,7 @@ from workers.lease.client import Patience, ServiceClient
 from workers.lease.spool import Spool
 from workers.lease.tenure import End, Tenure
 from workers.measuring.benchmarks import BenchmarkSuite
-from workers.measuring.blocks import Blocks
-from workers.measuring.blocks import Means as BlockMeans
+from workers.measuring.blocks import BlockMeans, Blocks
 from workers.measuring.commands import CommandSuite
 from workers.measuring.control import Control
 from workers.measuring.invocation import Suite

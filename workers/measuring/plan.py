@@ -183,8 +183,7 @@ class Observation:
         """What the invocation would surely not have cost without the case; 0 where no clock of ours timed it."""
         if self.measured.clock in ("self", "simulated") or not self.measured.batches.host_ns:
             return 0.0
-        batches = self.measured.batches
-        return self.fixed_s - self.startup_s + batches.thinned * sum(batches.host_ns) / 1e9
+        return self.fixed_s - self.startup_s + self.measured.batches.total_s
 
     @property
     def logs(self) -> list[float]:

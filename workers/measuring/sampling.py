@@ -24,7 +24,6 @@ LONGEST_WAIT_S = 2.0
 MOST_TICKS = 8192
 """Of one device in one invocation; beyond, every second one is left out and they are taken half as often."""
 
-
 LONGEST_PACKED = 1_500_000
 """Characters of an invocation's raw readings; beyond, they are sent half as often: the service takes some megabytes."""
 

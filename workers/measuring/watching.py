@@ -88,8 +88,7 @@ class Watched:
     def _energy_j(self, case: CaseMeasurement) -> float | None:
         if case.clock == "simulated":
             power_w = mean_power_w(self.ticks)
-            simulated_s = case.batches.thinned * sum(case.batches.host_ns) / 1e9
-            return None if power_w is None else power_w * simulated_s
+            return None if power_w is None else power_w * case.batches.total_s
         return None if case.window_ns is None else energy_j(self.ticks, case.window_ns)
 
 
