@@ -13,7 +13,7 @@ from typing import Any
 from app.reports.device_telemetry import lack_lines, names, safe, wrapped
 from app.reports.grid import Paint
 from app.reports.quantities import percent
-from app.reports.words import GRADES, count
+from app.reports.words import GRADES, QUARANTINE_ENDS, count
 
 Document = Mapping[str, Any]
 
@@ -75,9 +75,14 @@ def _device(name: str, known: Document | None, room: int | None, paint: Paint) -
             *_wrapped(_self_check(check), room),
         ]
     if known and known["health"] == "quarantined":
-        why = "in quarantine: its control workload is not what it was; it takes no jobs until it is"
-        lines += [paint(line, "yellow") for line in _wrapped(why, room)]
+        lines += [paint(line, "yellow") for line in _wrapped(_quarantine(known.get("quarantine")), room)]
     return lines
+
+
+def _quarantine(told: Document | None) -> str:
+    if told is None:
+        return "in quarantine: it takes no jobs"
+    return f"in quarantine: {told['why']}; {QUARANTINE_ENDS[told['ends_by']]}"
 
 
 def _self_check(check: Document) -> str:

@@ -145,6 +145,11 @@ FLAGS = {
     "scaling_mode_missing": "the scaling mode was not stated",
 }
 
+QUARANTINE_ENDS = {
+    "calibration": "it takes no jobs until a calibration finds it as it was",
+    "administrator": "it takes no jobs until an administrator says that it was mended",
+}
+
 GRADES = {
     "A": "A: exclusive device, locked clocks, pairs agree within 0.5 %",
     "B": "B: exclusive device, pairs agree within 2 %",

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from app.analysis.sequential import ALPHA, ALPHA_PASS
 from app.config import ServiceSettings
 from app.services.device_purpose import Purpose, purpose_of
-from app.services.follow_machine import QUARANTINED
+from app.services.follow_machine import QUARANTINED, may_get_well
 from app.services.job_sources import source_with
 from app.services.lease_jobs import hint
 from app.store.repositories import access, clock, fleet, jobs, machines
@@ -65,7 +65,7 @@ class _Tending:
     def tend(self, device: Device) -> int:
         """Make the jobs that a device is due for; return how many."""
         if device.health == QUARANTINED:
-            return self._calibrate(device)
+            return self._calibrate(device) if may_get_well(self.session, device) else 0
         return self._bridge(device) + self._self_check(device)
 
     def _calibrate(self, device: Device) -> int:
@@ -83,7 +83,8 @@ class _Tending:
             return 0
         # The control workload needs no commit, so whether one can be had does not matter.
         source, head = like.spec["source"], self.session.get_one(Commit, like.head_commit_id)
-        occasion = f"{machines.quarantined_at(self.session, device.id)}, {len(past)}"
+        entry = machines.quarantine_of(self.session, device.id)
+        occasion = f"{entry and entry.created_at}, {len(past)}"
         return self._make(device, _Wanted(Purpose.CALIBRATE, occasion, like, source, None, head))
 
     def _self_check(self, device: Device) -> int:

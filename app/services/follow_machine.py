@@ -28,6 +28,9 @@ NEVER_ALONE = ("cpu",)
 QUARANTINED = "quarantined"
 """Health of a device that takes no jobs but calibrations."""
 
+MEMORY_ERRORS = "ecc_uncorrected"
+"""Counter of errors that no device gets over by itself."""
+
 HISTORY = timedelta(days=30)
 
 SHORTEST_S, LONGEST_S = 1e-12, 1e6
@@ -180,9 +183,19 @@ def note_errors(session: Session, devices: Sequence[Device], telemetry: Sequence
     """Put into quarantine the devices of a run that had an uncorrected memory error; summaries are in their order."""
     for device, summary in zip(devices, telemetry, strict=False):
         counters = summary.get("counters") if isinstance(summary, dict) else None
-        errors = counters.get("ecc_uncorrected") if isinstance(counters, dict) else None
+        errors = counters.get(MEMORY_ERRORS) if isinstance(counters, dict) else None
         if _is_number(errors) and errors >= 1:
-            _quarantine(session, device, ecc_uncorrected=errors)
+            _quarantine(session, device, **{MEMORY_ERRORS: errors})
+
+
+def may_get_well(session: Session, device: Device) -> bool:
+    """Tell whether a device in quarantine may leave it by itself.
+
+    Not after an uncorrected memory error: until somebody has reset or replaced it the next one is only a question of
+    time, and the control workload does not feel it.
+    """
+    entry = machines.quarantine_of(session, device.id)
+    return entry is None or MEMORY_ERRORS not in entry.detail
 
 
 def _quarantine(session: Session, device: Device, **seen: Any) -> None:

@@ -98,6 +98,7 @@ def finish_lease(session: Session, lease_id: str, message: protocol.Finish) -> N
     assert run is not None
     if message.outcome in MEASURED and _was_refused(session, job, attempt, run):
         message = message.model_copy(update=REFUSED)
+        job.max_attempts += 1  # it was the machine that failed, and each fails so only once
     outcome = Outcome(message.outcome)
     attempt.device_s = max(attempt.device_s, message.device_s)
     _end_attempt(session, attempt, outcome, message.reason, message.message, message.log_tail)
@@ -128,8 +129,14 @@ def sweep_leases(session: Session, settings: ServiceSettings) -> int:
         _end_lost(session, settings, job, "attempt_too_long", "the attempt did not end in its time")
     waited = jobs.past_deadline(session, _SWEEP_BATCH)
     for job in waited:
-        end_job(session, job, JobState.EXPIRED, reason="queue_deadline", message="no device was free in time")
+        end_job(session, job, JobState.EXPIRED, reason="queue_deadline", message=_why_not_in_time(job))
     return len(lost) + len(stuck) + len(waited)
+
+
+def _why_not_in_time(job: Job) -> str:
+    if job.reason == "device_quarantined":
+        return f"no device was free in time: those of class {job.device_class} were in quarantine"
+    return "no device was free in time"
 
 
 def require_lease(session: Session, lease_id: str) -> tuple[Job, Attempt]:

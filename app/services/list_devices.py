@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFoundError
 from app.services.follow_machine import QUARANTINED
+from app.services.read_quarantine import Quarantine, read_quarantines
 from app.store.repositories import access, fleet, machines
 from app.store.tables import Device, Epoch, SelfCheck
 
@@ -16,15 +17,18 @@ OF_ITS_PROJECT = ("run", "verdicts", "false_alarms")
 
 
 def list_devices(session: Session, *, for_one_project: bool = False) -> dict[str, Any]:
-    """Return `{devices}`: every device with its grade, its last A/A, its epoch and its health.
+    """Return `{devices}`: every device with its grade, its last A/A, its epoch, its health and its quarantine.
 
     `for_one_project` leaves out what is of the projects that an A/A was measured for: the reader is bound to one.
     """
     checks, epochs = machines.last_self_checks(session), machines.last_epochs(session)
+    devices = fleet.all_devices(session)
+    quarantines = read_quarantines(session, devices)
     return {
         "devices": [
             _document(device, checks.get(device.id), epochs.get(device.id), for_one_project)
-            for device in fleet.all_devices(session)
+            | {"quarantine": _quarantine(quarantines.get(device.id))}
+            for device in devices
         ]
     }
 
@@ -43,6 +47,10 @@ def _document(
         "self_check": _self_check(check, for_one_project) if check else None,
         "epoch": _epoch(epoch) if epoch else None,
     }
+
+
+def _quarantine(quarantine: Quarantine | None) -> dict[str, Any] | None:
+    return None if quarantine is None else quarantine._asdict()
 
 
 def _self_check(check: SelfCheck, for_one_project: bool) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from app.reports.fingerprints import FactGroup, fact_groups
+from app.services.read_quarantine import Quarantine, read_quarantines
 from app.store.repositories import clock, fleet, machines
 from app.store.repositories.fleet import Occupation
 from app.store.tables import Device, Epoch, SelfCheck, Worker
@@ -22,6 +23,7 @@ class DeviceLine:
     model: str
     hardware_id: str
     health: str
+    quarantine: Quarantine | None
     grade: str | None
     self_check: SelfCheck | None
     """Its last A/A; withheld from readers that are bound to a project, as it may be another's run."""
@@ -50,7 +52,7 @@ class WorkerLine:
 def list_workers(
     session: Session, *, live_for: timedelta, project_id: int | None = None
 ) -> tuple[WorkerLine, ...]:
-    """Return all workers in five statements, live ones first, then by name.
+    """Return all workers in five statements, and one for each device in quarantine, live ones first, then by name.
 
     Args:
         session: the session.
@@ -60,9 +62,11 @@ def list_workers(
     now = clock.now(session)
     occupied = {occupation.device_id: occupation for occupation in fleet.occupations(session)}
     checks, epochs = machines.last_self_checks(session), machines.last_epochs(session)
+    known = fleet.all_devices(session)
+    quarantines = read_quarantines(session, known)
     devices: dict[int, list[DeviceLine]] = {}
-    for device in fleet.all_devices(session):
-        machine = (checks.get(device.id), epochs.get(device.id))
+    for device in known:
+        machine = (checks.get(device.id), epochs.get(device.id), quarantines.get(device.id))
         line = _device(device, machine, occupied.get(device.id), project_id, now)
         devices.setdefault(device.worker_id, []).append(line)
     lines = [
@@ -86,12 +90,12 @@ def _worker(worker: Worker, devices: tuple[DeviceLine, ...], *, is_live: bool) -
 
 def _device(
     device: Device,
-    machine: tuple[SelfCheck | None, Epoch | None],
+    machine: tuple[SelfCheck | None, Epoch | None, Quarantine | None],
     occupation: Occupation | None,
     project_id: int | None,
     now: datetime,
 ) -> DeviceLine:
-    check, epoch = machine
+    check, epoch, quarantine = machine
     is_hidden = occupation is not None and project_id not in (None, occupation.project_id)
     rests = device.available_at if device.available_at and device.available_at > now else None
     return DeviceLine(
@@ -100,6 +104,7 @@ def _device(
         model=device.model,
         hardware_id=device.hardware_id,
         health=device.health,
+        quarantine=quarantine,
         grade=check.grade if check else None,
         self_check=check if project_id is None else None,
         epoch=epoch,

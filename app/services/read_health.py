@@ -23,6 +23,7 @@ from app.domain.jobs import JobState
 from app.domain.units import format_quantity
 from app.reports.quantities import duration
 from app.reports.words import count, listing
+from app.services.follow_machine import QUARANTINED
 from app.store.migrate import require_current
 from app.store.repositories import fleet, health, outbox
 
@@ -105,6 +106,7 @@ def read_health(session: Session, engine: Engine, settings: ServiceSettings, bro
             _examinations(session),
             _workers(session, settings),
             *_unserved(queues),
+            *_quarantine(session, settings),
             _disk(settings.data_dir),
         ),
         jobs=tuple(_jobs(session)),
@@ -201,6 +203,15 @@ def _unserved(queues: Iterable[ClassQueue]) -> Iterable[Part]:
         yield Part(
             "Capacity", Level.WARNING, says, "Start a worker with such a device, or let the jobs expire."
         )
+
+
+def _quarantine(session: Session, settings: ServiceSettings) -> Iterable[Part]:
+    devices = fleet.tended_devices(session, within=settings.worker_live_for)
+    suspended = [device.hardware_id for device in devices if device.health == QUARANTINED]
+    if suspended:
+        says = f"{listing(suspended)} in quarantine, of {count(len(devices), 'live device')}"
+        advice = "The page of workers says why, and when it is looked at again."
+        yield Part("Devices", Level.WARNING, says, advice)
 
 
 def _disk(data_dir: Path) -> Part:

@@ -65,7 +65,7 @@ def request_check(
     if not new:
         return _check_of(session, request, wanted, base, head)
     check = _check(session, project, request, base, head, wanted)
-    live = fleet.live_classes(session, within=service.worker_live_for)
+    live = fleet.live_classes(session, within=service.worker_live_for, healths=fleet.TENDED)
     plan = [(suite, classes) for suite in suites for classes in [_classes(suite, wanted, live)]]
     n_jobs = max(1, sum(len(classes) for _, classes in plan))
     for suite, classes in plan:
@@ -174,19 +174,30 @@ def _jobs_of_suite(
         job = _job(session, service, context, suite, device_class)
         reason = _why_no_capacity(session, service, suite, device_class, found=bool(classes))
         if reason is None:
+            _say_if_quarantined(session, service, job)
             hint(session, job)
         elif job.state == JobState.QUEUED:
             end_job(session, job, JobState.NO_CAPACITY, reason="no_capacity", message=reason)
+
+
+def _say_if_quarantined(session: Session, service: ServiceSettings, job: Job) -> None:
+    """Have a job that waits say so where the devices that it needs are in quarantine: they may be well soon."""
+    most = fleet.most_devices_of_one_worker(session, job.device_class, within=service.worker_live_for)
+    if job.state == JobState.QUEUED and most < job.devices_needed:
+        job.reason = "device_quarantined"
+        job.message = f"it waits until a device of class {job.device_class} leaves its quarantine"
 
 
 def _why_no_capacity(
     session: Session, service: ServiceSettings, suite: SuiteSettings, device_class: str, *, found: bool
 ) -> str | None:
     if not found:
-        live = fleet.live_classes(session, within=service.worker_live_for)
+        live = fleet.live_classes(session, within=service.worker_live_for, healths=fleet.TENDED)
         have = ", ".join(live) if live else "no worker is connected"
         return f"no live worker has a device of class {device_class}; connected now: {have}"
-    most = fleet.most_devices_of_one_worker(session, device_class, within=service.worker_live_for)
+    most = fleet.most_devices_of_one_worker(
+        session, device_class, within=service.worker_live_for, healths=fleet.TENDED
+    )
     if most < suite.devices_needed:
         needs = f"{suite.devices_needed} devices of class {device_class} on one worker"
         return f"the suite needs {needs}; the most that one has is {most}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.domain.jobs import JobState, Outcome
 from app.reports.words import GRADES as GRADES
+from app.reports.words import QUARANTINE_ENDS as QUARANTINE_ENDS
 from app.reports.words import Word
 from app.services.read_health import Level
 
@@ -54,7 +55,7 @@ VOID = Word("∅", "void", "unmeasured", "kept, but not counted")
 DEVICES: dict[str, Word] = {
     "good": Word("✓", "good", "steady", "it takes jobs"),
     "suspect": Word("?", "suspect", "open", "something was odd; it takes no jobs until it is calibrated"),
-    "quarantined": Word("⊗", "quarantined", "fails", "it takes no jobs until it passes a calibration"),
+    "quarantined": Word("⊗", "quarantined", "fails", "it takes no jobs until it is what it was"),
     "draining": Word("−", "draining", "listed", "it takes no new jobs"),
     "maintenance": Word("−", "maintenance", "listed", "somebody is working on it"),
     "retired": Word("−", "retired", "listed", "it is not used any more"),

@@ -126,7 +126,7 @@ class Blocks:
         return self._means.control.deviation(self._probe)
 
     def _run_probe(self, pair: int) -> ControlResult:
-        result = self._means.control.probe(pair)
+        result = self._means.watch.beside(lambda: self._means.control.probe(pair))
         self._means.pace.note_probe(self._means.clock.now(), result.duration_s)
         return result
 

@@ -13,6 +13,12 @@ from app.store.repositories import clock
 from app.store.repositories.upsert import get_or_create
 from app.store.tables import Attempt, Device, Job, LeaseDevice, Project, Run, Token, Worker
 
+MEASURING = ("good",)
+"""Health of devices that take jobs."""
+
+TENDED = ("good", "quarantined")
+"""Health of devices that take jobs, or will again once they have shown that they are what they were."""
+
 
 def worker_named(session: Session, name: str, *, host: str, instance: str) -> Worker:
     """Return the worker of this name, made if it is new."""
@@ -86,15 +92,15 @@ def device(session: Session, hardware_id: str, *, worker_id: int, kind: str, dev
     )[0]
 
 
-def live_classes(session: Session, *, within: timedelta) -> list[str]:
-    """Return the device classes that a live worker can measure on, in order."""
+def live_classes(session: Session, *, within: timedelta, healths: Sequence[str] = MEASURING) -> list[str]:
+    """Return the device classes that a live worker has in one of these states of health, in order."""
     return sorted(
         session.scalars(
             select(Device.device_class)
             .join(Worker, Worker.id == Device.worker_id)
             .where(
                 Worker.last_seen_at > func.clock_timestamp() - within,
-                Device.health == "good",
+                Device.health.in_(healths),
                 Device.kind != "unknown",
             )
             .distinct()
@@ -102,7 +108,9 @@ def live_classes(session: Session, *, within: timedelta) -> list[str]:
     )
 
 
-def most_devices_of_one_worker(session: Session, device_class: str, *, within: timedelta) -> int:
+def most_devices_of_one_worker(
+    session: Session, device_class: str, *, within: timedelta, healths: Sequence[str] = MEASURING
+) -> int:
     """Return the largest number of devices of this class that one live worker has."""
     counts = session.scalars(
         select(func.count())
@@ -111,7 +119,7 @@ def most_devices_of_one_worker(session: Session, device_class: str, *, within: t
         .where(
             Device.device_class == device_class,
             Worker.last_seen_at > func.clock_timestamp() - within,
-            Device.health == "good",
+            Device.health.in_(healths),
             Device.kind != "unknown",
         )
         .group_by(Worker.id)
@@ -126,7 +134,7 @@ def tended_devices(session: Session, *, within: timedelta) -> Sequence[Device]:
         .join(Worker, Worker.id == Device.worker_id)
         .where(
             Worker.last_seen_at > func.clock_timestamp() - within,
-            Device.health.in_(["good", "quarantined"]),
+            Device.health.in_(TENDED),
             Device.kind != "unknown",
         )
         .order_by(Device.id)

@@ -116,28 +116,29 @@ def last_self_checks(session: Session) -> dict[int, SelfCheck]:
     return {row.device_id: row for row in rows}
 
 
-def quarantined_at(session: Session, device_id: int) -> datetime | None:
-    """Return since when the device is in quarantine, as the audit log has it."""
-    return session.scalar(_latest(device_id, "device.quarantined"))
+def quarantine_of(session: Session, device_id: int) -> AuditLog | None:
+    """Return what the audit log has of the device's newest quarantine: since when, and why."""
+    return session.scalars(_newest(device_id, "device.quarantined")).one_or_none()
 
 
 def given_back_at(session: Session, device_id: int) -> datetime | None:
     """Return when an administrator last ended a quarantine of the device."""
     by_hand = AuditLog.detail["by"].astext == "administrator"
-    return session.scalar(_latest(device_id, "device.released").where(by_hand))
+    entry = session.scalars(_newest(device_id, "device.released").where(by_hand)).one_or_none()
+    return None if entry is None else entry.created_at
 
 
-def _latest(device_id: int, action: str) -> Select[datetime]:
+def _newest(device_id: int, action: str) -> Select[AuditLog]:
     which = (AuditLog.object == f"device/{device_id}", AuditLog.action == action)
-    return select(func.max(AuditLog.created_at)).where(*which)
+    return select(AuditLog).where(*which).order_by(AuditLog.id.desc()).limit(1)
 
 
 def jobs_since_quarantine(session: Session, device_id: int) -> Sequence[Job]:
     """Return the calibrations that were asked for since the device was put into quarantine, oldest first."""
-    since = quarantined_at(session, device_id)
+    entry = quarantine_of(session, device_id)
     query = select(Job).where(Job.device_id == device_id, Job.policy["purpose"].astext == "calibrate")
-    if since is not None:
-        query = query.where(Job.created_at >= since)
+    if entry is not None:
+        query = query.where(Job.created_at >= entry.created_at)
     return session.scalars(query.order_by(Job.id)).all()
 
 

@@ -341,6 +341,48 @@ def test_a_control_that_is_off_puts_the_device_into_quarantine_and_nothing_is_me
     assert rows(service, Verdict, Verdict.run_id == rows(service, Run)[-1].id) == []
 
 
+def test_a_quarantine_says_since_when_why_and_who_ends_it(
+    client: TestClient, admin_token: str, known: FakeAgent, ask: Ask
+) -> None:
+    assert devices(client, admin_token)["cpu-0001"]["quarantine"] is None
+    suspend(known, ask)
+    told = devices(client, admin_token)["cpu-0001"]["quarantine"]
+    assert told["why"] == "gemm_bf16 of its control took 13 ms, 10 ms is usual (+30.0 %)"
+    assert told["ends_by"] == "calibration"
+
+
+def test_an_attempt_that_the_machine_refused_is_none_of_the_jobs(
+    service: Service, known: FakeAgent, ask: Ask
+) -> None:
+    suspend(known, ask)
+    for _ in range(3):
+        sql(service, "update device set health = 'good'")
+        sql(service, "update job set not_before = clock_timestamp() where state = 'queued'")
+        assert known.claim() is not None
+        assert known.prepare([LISTING], [LISTING]).open == []
+        assert known.finish().status_code == 200
+    job = rows(service, Job)[-1]
+    assert (job.state, job.reason, job.attempt) == ("queued", "device_quarantined", 4)
+
+
+def test_a_check_of_devices_that_are_all_in_quarantine_waits_and_says_so(
+    service: Service, suspended: FakeAgent, ask: Ask
+) -> None:
+    (waiting,) = ask(head={"sha": "d" * 40})["jobs"]
+    assert (waiting["state"], waiting["reason"]) == ("queued", "device_quarantined")
+    assert waiting["message"] == "it waits until a device of class cpu-test-2t leaves its quarantine"
+    sql(
+        service, "update job set deadline_at = clock_timestamp() - interval '1 second' where state = 'queued'"
+    )
+    with service.database.session() as session:
+        sweep_leases(session, service.settings)
+    job = rows(service, Job)[-1]
+    assert (job.state, job.message) == (
+        "expired",
+        "no device was free in time: those of class cpu-test-2t were in quarantine",
+    )
+
+
 def test_a_device_in_quarantine_takes_no_jobs_and_goes_on_where_it_was_when_it_is_well(
     service: Service, known: FakeAgent, ask: Ask
 ) -> None:
@@ -601,6 +643,24 @@ def test_a_calibration_that_did_not_come_to_its_end_releases_nobody(
     tend(service)
     calibrate(suspended, USUAL, "infra_failed")
     assert health(service) == "quarantined"
+
+
+def test_a_memory_error_is_ended_by_an_administrator_alone(
+    service: Service, client: TestClient, admin_token: str, suspended: FakeAgent, ask: Ask
+) -> None:
+    tend(service)
+    assert release(client, admin_token) == 200
+    sql(service, "update job set not_before = clock_timestamp() where state = 'queued'")
+    suspended.start = dict(USUAL)
+    assert suspended.claim() is not None
+    measure(suspended, telemetry=[{"counters": {"ecc_uncorrected": 2}}])
+    told = devices(client, admin_token)["cpu-0001"]["quarantine"]
+    assert (told["why"], told["ends_by"]) == ("2 uncorrected memory errors", "administrator")
+    assert tend(service, later=LONGEST_SPACING) == 0, "no calibration shows that it is over"
+    calibrate(suspended, USUAL)
+    assert health(service) == "quarantined", "nor does one that was asked for before"
+    assert release(client, admin_token) == 200
+    assert health(service) == "good"
 
 
 def test_a_calibration_needs_no_commit(

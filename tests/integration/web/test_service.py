@@ -12,7 +12,7 @@ from sqlalchemy import text, update
 from app.integrations.broker import RedisBroker
 from app.services import read_health
 from app.services.access import Scope, issue_token
-from app.store.repositories import projects
+from app.store.repositories import access, projects
 from app.store.tables import Job, Outbox, Result
 from app.wiring import Service
 from tests.factories import results, stored
@@ -152,6 +152,23 @@ def test_waiting_for_a_class_that_nobody_has_needs_attention(reader: TestClient,
 
 
 @pytest.mark.usefixtures("redis_answers")
+def test_device_in_quarantine_needs_attention_and_says_why(reader: TestClient, service: Service) -> None:
+    with service.database.session() as session:
+        worker = stored.worker(session, "bench-01")
+        stored.device(session, worker, CLASS)
+        device = stored.device(session, worker, CLASS, health="quarantined")
+        seen = {"probe": "triad", "seconds": 0.0023, "usual_s": 0.002, "deviation": 0.15}
+        access.audit(session, "service", "device.quarantined", f"device/{device.id}", **seen)
+        hardware_id = device.hardware_id
+    assert f"{hardware_id} in quarantine, of 2 live devices" in shown(reader, "/health").text
+    page = shown(reader, "/workers")
+    assert (
+        "Put into quarantine just now : triad of its control took 2.3 ms, 2 ms is usual (+15.0 %)"
+        in page.text
+    )
+    assert "it takes no jobs until a calibration finds it as it was." in page.text
+
+
 def test_old_messages_say_that_nobody_relays_and_why(reader: TestClient, service: Service) -> None:
     with service.database.session() as session:
         stored.device(session, stored.worker(session), CLASS)

@@ -94,8 +94,15 @@ def test_devices_that_a_service_has_not_graded_yet_are_told_of_together():
 
 def test_a_device_in_quarantine_is_told_of():
     found = lines(gpu(0), grades=[known(None, "quarantined")])
-    assert found[0] == "nvidia-h100 0  no grade yet"
-    assert found[1].startswith("  in quarantine: its control workload is not what it was")
+    assert found[:2] == ["nvidia-h100 0  no grade yet", "  in quarantine: it takes no jobs"]
+
+
+def test_a_quarantine_says_why_and_who_ends_it():
+    seen = {"since": "2026-11-20T03:00:00Z", "why": "1 uncorrected memory error", "ends_by": "administrator"}
+    found = lines(gpu(0), grades=[known(None, "quarantined") | {"quarantine": seen}])
+    assert found[1] == (
+        "  in quarantine: 1 uncorrected memory error; it takes no jobs until an administrator says that it was mended"
+    )
 
 
 # --- then what is wrong ---
