@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 
 from app.domain.results import ControlProbe, DeviceReading, DeviceState, Range
@@ -27,6 +27,9 @@ TITLES = {
     "host_cpu_foreign": "Other programs on the host",
     "host_steal": "Taken by the hypervisor",
 }
+MOST_APART = 2
+"""More devices are shown together, with each of them behind that."""
+
 DIFFERS = 0.05
 """Middles further apart than this share of the larger are marked; of shares, this much."""
 
@@ -45,11 +48,12 @@ class Row:
 
 @dataclass(frozen=True)
 class DeviceStateView:
-    """One device: its rows, and what it does not tell."""
+    """One device, or several together with each by itself behind them: its rows, and what it does not tell."""
 
     name: Name
     rows: tuple[Row, ...]
     missing: str
+    each: tuple[DeviceStateView, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,28 +68,53 @@ class ControlView:
 
 
 def state_views(states: Iterable[DeviceState]) -> tuple[DeviceStateView, ...]:
-    """Return the views of a run's devices."""
-    return tuple(
-        DeviceStateView(
-            name=name(state.device, 80),
-            rows=(*map(_row, state.readings), *(_throttled(*one) for one in state.throttled)),
-            missing=", ".join(TITLES.get(one, one).lower() for one in state.unavailable),
-        )
-        for state in states
-        if state.readings or state.throttled
-    )
+    """Return the views of a run's devices: each its own, more than `MOST_APART` as one that has them behind it."""
+    known = [state for state in states if state.readings or state.throttled]
+    each = tuple(_view(state.device, _rows([state]), state.unavailable) for state in known)
+    if len(known) <= MOST_APART:
+        return each
+    untold = {one: None for state in known for one in state.unavailable}
+    return (replace(_view(f"{len(known)} devices together", _rows(known), untold), each=each),)
 
 
-def _row(reading: DeviceReading) -> Row:
-    base, base_range = _shown(reading.base, reading.unit)
-    head, head_range = _shown(reading.head, reading.unit)
-    title = TITLES.get(reading.name, reading.name)
-    return Row(title, base, base_range, head, head_range, _differ(reading))
+def _view(device: str, rows: tuple[Row, ...], untold: Iterable[str]) -> DeviceStateView:
+    missing = ", ".join(TITLES.get(one, one).lower() for one in untold)
+    return DeviceStateView(name(device, 80), rows, missing)
 
 
-def _throttled(reason: str, base: float, head: float) -> Row:
+def _rows(states: Sequence[DeviceState]) -> tuple[Row, ...]:
+    """Return the rows of devices together, in the order in which the first that tells of something does."""
+    readings: dict[str, list[DeviceReading]] = {}
+    shares: dict[str, list[tuple[float, float]]] = {}
+    for state in states:
+        for reading in state.readings:
+            readings.setdefault(reading.name, []).append(reading)
+        for reason, base, head in state.throttled:
+            shares.setdefault(reason, []).append((base, head))
+    return (*map(_row, readings.values()), *(_throttled(*one) for one in shares.items()))
+
+
+def _row(readings: Sequence[DeviceReading]) -> Row:
+    base, base_range = _shown(_together(one.base for one in readings), readings[0].unit)
+    head, head_range = _shown(_together(one.head for one in readings), readings[0].unit)
+    title = TITLES.get(readings[0].name, readings[0].name)
+    return Row(title, base, base_range, head, head_range, any(map(_differ, readings)))
+
+
+def _together(told: Iterable[Range | None]) -> Range | None:
+    """Return the lowest, the middle of the middles, and the highest of several devices."""
+    known = [one for one in told if one is not None]
+    if not known:
+        return None
+    lows, middles, highs = zip(*known, strict=True)
+    return min(lows), median(middles), max(highs)
+
+
+def _throttled(reason: str, shares: Sequence[tuple[float, float]]) -> Row:
     title = f"Held back: {plain(reason.replace('_', ' '))}"
-    return Row(title, percent(base), "", percent(head), "", abs(base - head) > DIFFERS)
+    arms = [_shown(_together((one, one, one) for one in arm), "1") for arm in zip(*shares, strict=True)]
+    differs = any(abs(base - head) > DIFFERS for base, head in shares)
+    return Row(title, *arms[0], *arms[1], differs)
 
 
 def _shown(told: Range | None, unit: str) -> tuple[str, str]:

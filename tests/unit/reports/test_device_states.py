@@ -45,6 +45,31 @@ def test_what_a_device_does_not_tell_is_named():
     assert view.missing == "power, memory temperature"
 
 
+def test_two_devices_are_shown_apart():
+    reading = DeviceReading("temp_c", "°C", (54, 55, 56), None)
+    assert [view.each for view in state_views([state(reading)] * 2)] == [(), ()]
+
+
+def test_more_devices_are_shown_together_with_each_behind_them():
+    devices = [
+        state(DeviceReading("temp_c", "°C", (t - 1, t, t + 1), (t, t + 9, t + 9)), unavailable=("util",))
+        for t in (50, 60, 70)
+    ]
+    (view,) = state_views(devices)
+    (its,) = view.rows
+    assert view.name.shown == "3 devices together"
+    assert (its.base, its.base_range) == ("60 °C", "49 – 71 °C")
+    assert (its.head, its.head_range, its.differs) == ("69 °C", "50 – 79 °C", True)
+    assert view.missing == "utilisation"
+    assert [one.rows[0].base for one in view.each] == ["50 °C", "60 °C", "70 °C"]
+
+
+def test_of_devices_together_one_that_was_held_back_is_seen():
+    quiet, held = (state(throttled=[("power_cap", 0.0, share)]) for share in (0.0, 0.4))
+    (its,) = state_views([quiet, quiet, held])[0].rows
+    assert (its.head, its.head_range, its.differs) == ("0 %", "0 – 40.0 %", True)
+
+
 def test_the_control_is_told_as_change_since_the_start():
     (view,) = control_views([ControlProbe("gemm_fp32", 0.010, (0.011, 0.0105), 0.0099, "1 GFLOP/s")])
     assert (view.name, view.start, view.blocks, view.end) == ("gemm fp32", "10 ms", "+7.5 %", "−1.0 %")
