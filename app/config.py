@@ -90,6 +90,20 @@ class ServiceSettings(BaseSettings):
         10, gt=0, description="how long Prometheus may take to tell of one run [s]"
     )
 
+    github_url: str = Field("https://github.com", description="GitHub, or the address of one's own")
+    github_api_url: str = Field(
+        "", description="its API; default api.github.com, or RATCHET_GITHUB_URL with /api/v3"
+    )
+    github_app_id: str = Field("", description="id of the GitHub App that Ratchet is")
+    github_key_file: str = Field("", description="file with the app's private key, PEM")
+    github_token_file: str = Field(
+        "", description="file with a fine-grained token, where Ratchet is no app: statuses in place of checks"
+    )
+    github_webhook_secret_file: str = Field(
+        "", description="file with the webhook's secret; while it is changed, both, each on its own line"
+    )
+    max_webhook_b: int = Field(25 * 2**20, gt=0, description="largest message of GitHub [B]")
+
     max_body_b: int = Field(8 * 2**20, gt=0, description="largest JSON body after decompression [B]")
     max_bundle_b: int = Field(2**31, gt=0, description="largest git bundle [B]")
 
@@ -107,6 +121,19 @@ class ServiceSettings(BaseSettings):
         if url and (place.scheme not in ("http", "https") or not place.hostname or "@" in place.netloc):
             raise ValueError("right is http://host:9090, with a password in RATCHET_PROMETHEUS_SECRET_FILE")
         return url
+
+    @property
+    def github_api(self) -> str:
+        """GitHub's API."""
+        if self.github_api_url:
+            return self.github_api_url.rstrip("/")
+        web = self.github_url.rstrip("/")
+        return "https://api.github.com" if web == "https://github.com" else f"{web}/api/v3"
+
+    @property
+    def has_github(self) -> bool:
+        """Whether Ratchet is known to a GitHub."""
+        return bool(self.github_app_id or self.github_token_file)
 
     @property
     def lease_ttl(self) -> timedelta:

@@ -12,6 +12,7 @@ from app.store.session import Database
 
 if TYPE_CHECKING:
     from app.integrations.dcgm import Prometheus
+    from app.integrations.forge import Forge
 
 
 class Service:
@@ -41,6 +42,18 @@ class Service:
         from app.integrations.dcgm import Prometheus  # a tenth of a second, and only `tasks` asks
 
         return Prometheus.of(self.settings)
+
+    @cached_property
+    def forge(self) -> Forge | None:
+        """The forge whose pull requests are checked, None where the settings name none."""
+        if not self.settings.has_github:
+            return None
+        from app.integrations.github.connection import Credentials  # only `tasks` speaks to it
+        from app.integrations.github.github import GitHub
+
+        known = self.settings
+        credentials = Credentials.read(known.github_app_id, known.github_key_file, known.github_token_file)
+        return GitHub(known.github_url, known.github_api, credentials)
 
     @cached_property
     def relaying(self) -> Relay:

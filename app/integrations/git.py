@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from app.domain.errors import DataError
@@ -17,6 +19,11 @@ class GitCommit:
     subject: str
     author: str
     authored_at: str
+
+    @property
+    def when(self) -> datetime | None:
+        """When it was written; None where git tells no date."""
+        return datetime.fromisoformat(self.authored_at) if self.authored_at else None
 
 
 class Repository:
@@ -39,6 +46,23 @@ class Repository:
         ).splitlines()
         subject, author, authored_at = (*lines, "", "", "")[:3]
         return GitCommit(sha, subject, author, authored_at)
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """Return the newest commit that both revisions have, None if they have none in common."""
+        result = self._run("merge-base", "--end-of-options", one, other)
+        if result.returncode > 1:
+            said = result.stderr.decode("utf-8", "replace").strip()
+            raise DataError(f"{self.path}: {said}", code="git")
+        return result.stdout.decode().strip() or None
+
+    def differs(self, base: str, head: str, globs: Sequence[str]) -> bool:
+        """Say whether a file that matches one of the globs is not the same in both commits; `src/` means `src/**`."""
+        paths = [f":(glob){glob}**" if glob.endswith("/") else f":(glob){glob}" for glob in globs]
+        result = self._run("diff", "--quiet", base, head, "--", *paths)
+        if result.returncode > 1:
+            said = result.stderr.decode("utf-8", "replace").strip()
+            raise DataError(f"{self.path}: {said}", code="git")
+        return result.returncode == 1
 
     def file_at(self, sha: str, path: str) -> bytes | None:
         """Return the file as the commit has it, None if it has none."""

@@ -29,6 +29,10 @@ CONCLUDE = "ratchet.conclude"
 RENDER = "ratchet.render"
 EXAMINE = "ratchet.examine"
 ACTIVITY = "ratchet.activity"
+DELIVERY = "ratchet.delivery"
+FOLLOW = "ratchet.follow"
+SHOW = "ratchet.show"
+TELL = "ratchet.tell"
 HINT = "ratchet.hint"
 
 MOST_HINTS = 8
@@ -47,6 +51,10 @@ _TASK_OF_TOPIC = {
     "check.render": RENDER,
     "series.examine": EXAMINE,
     "run.activity": ACTIVITY,
+    "forge.delivery": DELIVERY,
+    "pull.follow": FOLLOW,
+    "check.show": SHOW,
+    "forge.tell": TELL,
 }
 _MESSAGE_VERSION = 1
 

@@ -8,8 +8,9 @@ from app.domain.errors import NotFoundError
 from app.domain.jobs import TERMINAL, JobState
 from app.domain.verdicts import Conclusion, GatingVerdict, Verdict, conclude
 from app.reports.titles import check_title
+from app.services.check_moved import check_moved
 from app.services.read_check import read_check
-from app.store.repositories import access, checks, clock, jobs, notify, outbox, runs
+from app.store.repositories import access, checks, clock, jobs, outbox, runs
 from app.store.tables import Check, Job
 
 
@@ -61,4 +62,4 @@ def _store(session: Session, check: Check, conclusion: Conclusion) -> None:
     check.title = check_title(read_check(session, check.id))
     outbox.put_again(session, "check.render", f"check.render/{check.id}", {"check_id": check.id})
     access.audit(session, "service", "check.concluded", f"check/{check.id}", conclusion=conclusion.value)
-    notify.check_changed(session, check.id)
+    check_moved(session, check.id)

@@ -14,6 +14,7 @@ from app.config import ServiceSettings
 from app.domain.errors import ConflictError, StaleLeaseError
 from app.domain.jobs import JobState, Outcome, backoff_s
 from app.services.ask_activity import want_activity
+from app.services.check_moved import check_moved
 from app.services.device_purpose import Purpose, purpose_of
 from app.services.follow_machine import QUARANTINED, note_control
 from app.services.judge_run import judge_run
@@ -162,13 +163,13 @@ def end_job(session: Session, job: Job, state: JobState, *, reason: str = "", me
         jobs.release_devices(session, job.lease_id)
     for check in check_rows.of_job(session, job.id):
         outbox.put_again(session, "check.conclude", f"check.conclude/{check.id}", {"check_id": check.id})
-        notify.check_changed(session, check.id)
+        check_moved(session, check.id)
 
 
 def announce(session: Session, job: Job) -> None:
     """Tell whoever watches the job's checks that something moved."""
     for check in check_rows.of_job(session, job.id):
-        notify.check_changed(session, check.id)
+        check_moved(session, check.id)
 
 
 def hint(session: Session, job: Job, *, delay_s: float = 0.0) -> None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 
 from celery import Celery
 
+from app.domain.errors import RatchetError
 from app.integrations import queue
 from app.services.announce_results import (
     announce_results,
@@ -21,16 +23,24 @@ from app.services.announce_results import (
 from app.services.ask_activity import ask, find_unasked, keep_activity, question_of
 from app.services.conclude_check import conclude_check
 from app.services.device_jobs import tend_devices
+from app.services.follow_pull import follow_pull
 from app.services.lease_jobs import sweep_leases
+from app.services.look_at_pull import look_at_pull, place_of
 from app.services.prune_bundles import prune_bundles
+from app.services.receive_delivery import act_on_delivery, find_lost_deliveries, want_look
 from app.services.relay_outbox import find_lost_hints
 from app.services.render_report import store_report
 from app.services.sweep_suspicions import find_stale_suspicions, sweep_suspicion
+from app.services.tell_forge import end_turn, say, take_turn
+from app.services.tell_pull import find_untold, show_check
 from app.wiring import Service
 
 log = logging.getLogger(__name__)
 
 _SERIES_AT_ONCE = 1_000
+
+LOOK_AGAIN_S = 30.0
+"""When a pull request is looked at again that the forge did not tell of [s]."""
 
 _EXAMINE_S = 5.0
 """How long one task examines a project's series before it lets others have their turn [s]."""
@@ -68,6 +78,61 @@ def _register_events(app: Celery, service: Service) -> None:
     @_task(app, queue.ACTIVITY)
     def activity(run_id: int) -> None:
         ask_for_activity(service, run_id)
+
+    _register_forge(app, service)
+
+
+def _register_forge(app: Celery, service: Service) -> None:
+    @_task(app, queue.DELIVERY)
+    def delivery(delivery_id: int) -> None:
+        with service.database.session() as session:
+            act_on_delivery(session, delivery_id)
+        service.relay_soon()
+
+    @_task(app, queue.FOLLOW)
+    def follow(repository_id: int, number: int) -> None:
+        follow_at_forge(service, repository_id, number)
+        service.relay_soon()
+
+    @_task(app, queue.SHOW)
+    def show(check_id: int) -> None:
+        with service.database.session() as session:
+            show_check(session, service.settings, check_id)
+        service.relay_soon()
+
+    @_task(app, queue.TELL)
+    def tell(repository_id: int) -> None:
+        tell_forge(service, repository_id)
+        service.relay_soon()
+
+
+def follow_at_forge(service: Service, repository_id: int, number: int) -> None:
+    """Look at a pull request and have measured what is to be; the forge is waited for without a session."""
+    if service.forge is None:
+        return
+    with service.database.session() as session:
+        place, external_id = place_of(session, repository_id)
+    try:
+        seen = look_at_pull(service.forge, service.settings, place, external_id, number)
+    except RatchetError as error:
+        log.warning("pull request %d of %s could not be looked at: %s", number, place.slug, error)
+        with service.database.session() as session:
+            want_look(session, repository_id, number, delay_s=LOOK_AGAIN_S)
+        return
+    with service.database.session() as session:
+        follow_pull(session, service.settings, repository_id, number, seen)
+
+
+def tell_forge(service: Service, repository_id: int) -> None:
+    """Say the next thing that the forge should say of a repository; it is waited for without a session."""
+    if service.forge is None:
+        return
+    with service.database.session() as session:
+        turn = take_turn(session, repository_id)
+    if turn is not None:
+        said = say(service.forge, turn)
+        with service.database.session() as session:
+            end_turn(session, turn, said)
 
 
 def ask_for_activity(service: Service, run_id: int) -> None:
@@ -137,6 +202,11 @@ def _register_clockwork(app: Celery, service: Service) -> None:
             find_unexamined(session, settings)
         with service.database.session() as session:
             find_unasked(session, settings)
+        if service.forge is not None:
+            late = timedelta(seconds=settings.hint_age_s)
+            with service.database.session() as session:
+                find_lost_deliveries(session, older_than=late)
+                find_untold(session, older_than=late)
         sweep_suspicions(service)
         with service.database.session() as session:
             tend_devices(session, settings)

@@ -3,6 +3,7 @@
 from app.store.tables.base import Table
 from app.store.tables.changes import ChangePoint, History
 from app.store.tables.fleet import Control, Device, Environment, Epoch, SelfCheck, Worker
+from app.store.tables.forge import Delivery, PullRequest, Repository, Target
 from app.store.tables.judged import Check, Report, Verdict
 from app.store.tables.measured import (
     Estimate,
@@ -28,6 +29,7 @@ __all__ = [
     "Check",
     "Commit",
     "Control",
+    "Delivery",
     "Device",
     "Environment",
     "Epoch",
@@ -38,7 +40,9 @@ __all__ = [
     "LeaseDevice",
     "Outbox",
     "Project",
+    "PullRequest",
     "Report",
+    "Repository",
     "Request",
     "RequestJob",
     "Result",
@@ -47,6 +51,7 @@ __all__ = [
     "SelfCheck",
     "Series",
     "Table",
+    "Target",
     "Telemetry",
     "Timing",
     "Token",

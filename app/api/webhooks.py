@@ -1,0 +1,68 @@
+"""The door for the forge's messages: their signature is checked over the raw bytes, then they are kept."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from app.api.deps import ServiceDep
+from app.domain.errors import AccessError, DataError, TooLargeError, UnavailableError
+from app.integrations.github.signature import is_signed, secrets_of
+from app.services.receive_delivery import receive_delivery
+from app.wiring import Service
+
+router = APIRouter(prefix="/webhooks", tags=["webhooks"])
+
+LONGEST_ID = 100
+LONGEST_EVENT = 60
+
+
+@router.post("/github", status_code=202)
+async def post_github(request: Request, response: Response, service: ServiceDep) -> dict[str, str]:
+    """Keep a message of GitHub's; what follows from it happens later. The same once more changes nothing."""
+    body = await _body(request, service.settings.max_webhook_b)
+    is_new = await run_in_threadpool(_keep, service, body, dict(request.headers))
+    if not is_new:
+        response.status_code = 200
+    return {"status": "kept" if is_new else "known"}
+
+
+async def _body(request: Request, most: int) -> bytes:
+    chunks, size = [], 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > most:
+            raise TooLargeError(f"the message is larger than {most} bytes (RATCHET_MAX_WEBHOOK_B)")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _keep(service: Service, body: bytes, headers: dict[str, str]) -> bool:
+    secrets = secrets_of(service.settings.github_webhook_secret_file)
+    if not secrets:
+        raise UnavailableError("no webhook is expected: set RATCHET_GITHUB_WEBHOOK_SECRET_FILE")
+    if not is_signed(body, headers.get("x-hub-signature-256", ""), secrets):
+        raise AccessError(
+            "X-Hub-Signature-256 is not of this body with our secret: is the secret on GitHub the same?",
+            code="bad_signature",
+        )
+    guid, event = headers.get("x-github-delivery", ""), headers.get("x-github-event", "")
+    if not 0 < len(guid) <= LONGEST_ID or not 0 < len(event) <= LONGEST_EVENT:
+        raise DataError("X-GitHub-Delivery and X-GitHub-Event are missing or too long", code="bad_headers")
+    with service.database.session() as session:
+        is_new = receive_delivery(session, guid, event, _payload(body))
+    service.relay_soon()
+    return is_new
+
+
+def _payload(body: bytes) -> dict[str, Any]:
+    try:
+        payload = json.loads(body.replace(b"\\u0000", b""))
+    except (ValueError, RecursionError):
+        payload = None
+    if not isinstance(payload, dict):
+        raise DataError("the body is no JSON object: set the webhook's content type to application/json")
+    return payload

@@ -1,0 +1,136 @@
+"""A code forge as Ratchet sees it: repositories, pull requests, what it is told of them, what it says back.
+
+GitHub is the forge that is built; another needs these words and `integrations.forge.Forge`, nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+@dataclass(frozen=True)
+class Place:
+    """A repository on its forge: `owner/name` as it is called now, and what the service reaches it through.
+
+    `installation` is the forge's id of the app's installation there; None with a plain token.
+    """
+
+    slug: str
+    installation: int | None = None
+
+    @property
+    def owner(self) -> str:
+        """The account that it belongs to."""
+        return self.slug.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """Its name in that account."""
+        return self.slug.partition("/")[2]
+
+
+@dataclass(frozen=True)
+class Pull:
+    """A pull request as the forge has it now."""
+
+    number: int
+    title: str
+    author: str
+    is_open: bool
+    is_merged: bool
+    base_ref: str
+    base_sha: str
+    """The newest commit of the branch that it goes into."""
+    head_sha: str
+    head_repository: int | None
+    """The forge's id of the repository that the head is in; None where that was deleted."""
+    base_repository: int
+
+    @property
+    def is_fork(self) -> bool:
+        """Whether the head is in a repository that others may write to."""
+        return self.head_repository != self.base_repository
+
+
+class CheckState(StrEnum):
+    """Where a check on the forge stands."""
+
+    QUEUED = "queued"
+    IN_PROGRESS = "in_progress"
+    COMPLETED = "completed"
+
+
+class CheckOutcome(StrEnum):
+    """What a completed check tells the forge."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    NEUTRAL = "neutral"
+    CANCELLED = "cancelled"
+    ACTION_REQUIRED = "action_required"
+
+
+@dataclass(frozen=True)
+class CheckText:
+    """What a check on a commit should say. `outcome` is set exactly where `state` is completed."""
+
+    name: str
+    sha: str
+    key: str
+    """Ours: a check that has it is ours, whatever became of the answer to its creation."""
+    state: CheckState
+    title: str
+    summary: str
+    """Markdown."""
+    text: str = ""
+    """Markdown, below the summary."""
+    url: str = ""
+    outcome: CheckOutcome | None = None
+
+
+@dataclass(frozen=True)
+class CommentText:
+    """What a pull request's one comment should say, in Markdown; it begins with `marker`."""
+
+    number: int
+    marker: str
+    body: str
+
+
+Text = CheckText | CommentText
+
+
+@dataclass(frozen=True)
+class Source:
+    """The repository that a message of the forge is about: the forge's id of it, and what it is called now."""
+
+    id: int
+    place: Place
+    branch: str
+    """Its default branch."""
+
+
+@dataclass(frozen=True)
+class PullEvent:
+    """Something happened to a pull request: it is to be looked at. What it was is not trusted, as messages overtake."""
+
+    source: Source
+    number: int
+
+
+@dataclass(frozen=True)
+class Disconnected:
+    """The service may not reach these repositories any more."""
+
+    repositories: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """Something that nothing follows from."""
+
+    why: str
+
+
+Event = PullEvent | Disconnected | Ignored

@@ -1,0 +1,49 @@
+"""The one interface to code forges: what is asked of them and what is said to them.
+
+Raises, of every method: `ForgeBusyError` where the forge asks for time, `ForgeRefusedError` where it will not take it
+however often it is asked, `UnavailableError` where nobody knows whether it was heard.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from app.domain.errors import UnavailableError
+from app.domain.forge import Place, Pull, Text
+
+
+class ForgeBusyError(UnavailableError):
+    """The forge takes nothing more for so long."""
+
+    code = "forge_busy"
+
+    def __init__(self, message: str, *, wait_s: float) -> None:
+        super().__init__(message)
+        self.wait_s = wait_s
+
+
+class ForgeRefusedError(UnavailableError):
+    """The forge refuses, and would again: gone, not allowed, or not as it wants it."""
+
+    code = "forge_refused"
+
+
+class Forge(Protocol):
+    """A code forge."""
+
+    def pull(self, place: Place, number: int) -> Pull:
+        """Return the pull request as it is now."""
+
+    def fetch(self, place: Place, into: Path, *refs: str) -> None:
+        """Bring these refs and their history into a bare repository at `into`, made if it is new."""
+
+    def put(self, place: Place, text: Text, known_id: int | None, *, look_first: bool) -> int:
+        """Have the forge say this, and return its id of it.
+
+        Args:
+            place: the repository.
+            text: a check on a commit, or a pull request's comment.
+            known_id: the forge's id of what is there already; None if nothing is known to be.
+            look_first: an earlier try may have had an effect: what bears our key is taken for ours.
+        """

@@ -1,0 +1,1 @@
+"""GitHub: messages that it sends, read; what is said to it, through githubkit."""

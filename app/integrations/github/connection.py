@@ -1,0 +1,130 @@
+"""How the service is known to GitHub: as an app with installations, or by a plain token; and what a call may raise.
+
+Credentials are read from files and stay in this process. githubkit makes and renews an installation's tokens.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from app.domain.errors import UnavailableError
+from app.integrations.forge import ForgeBusyError, ForgeRefusedError
+
+if TYPE_CHECKING:
+    from githubkit import GitHub as Kit
+
+CALL_S = 20.0
+"""How long one call may take [s]."""
+
+UNKNOWN_WAIT_S = 60.0
+"""How long to wait where GitHub limits without saying until when [s]."""
+
+MOST_SAID = 300
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """An app's id and private key (PEM), or a token; exactly one of the two."""
+
+    app_id: str = ""
+    private_key: str = ""
+    token: str = ""
+
+    @property
+    def is_app(self) -> bool:
+        """Whether check runs can be written: only apps may."""
+        return bool(self.app_id)
+
+    @classmethod
+    def read(cls, app_id: str, key_file: str, token_file: str) -> Credentials:
+        """Read them from their files. Raises UnavailableError, naming the file and never what is in it."""
+        if app_id:
+            return cls(app_id=app_id, private_key=_text_of(key_file, "RATCHET_GITHUB_KEY_FILE"))
+        return cls(token=_text_of(token_file, "RATCHET_GITHUB_TOKEN_FILE").strip())
+
+
+def _text_of(file: str, name: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnavailableError(f"{name}: {file or 'not set'} cannot be read: {error}") from None
+
+
+class Connection:
+    """Calls to one GitHub as one identity."""
+
+    def __init__(self, api: str, credentials: Credentials) -> None:
+        self.credentials = credentials
+        self._api = api
+        self._kits: dict[int | None, Kit[Any]] = {}
+
+    def kit(self, installation: int | None) -> Kit[Any]:
+        """Return the client that speaks for an installation; for the token, or the app itself, where there is none."""
+        if installation not in self._kits:
+            self._kits[installation] = self._make(installation)
+        return self._kits[installation]
+
+    def _make(self, installation: int | None) -> Kit[Any]:
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore", DeprecationWarning
+            )  # of its own dependencies, as they are imported
+            from githubkit import AppAuthStrategy, AppInstallationAuthStrategy, TokenAuthStrategy
+            from githubkit import GitHub as Kit
+
+        known = self.credentials
+        auth: Any
+        if not known.is_app:
+            auth = TokenAuthStrategy(known.token)
+        elif installation is None:
+            auth = AppAuthStrategy(known.app_id, known.private_key)
+        else:
+            auth = AppInstallationAuthStrategy(known.app_id, known.private_key, installation)
+        return Kit(auth, base_url=self._api, timeout=CALL_S, auto_retry=False, http_cache=False)
+
+    def git_token(self, installation: int | None, repository: str) -> str:
+        """Return a token that may read one repository's commits, for an hour at most."""
+        if not self.credentials.is_app or installation is None:
+            return self.credentials.token
+        wanted: Any = {"repositories": [repository], "permissions": {"contents": "read"}}
+        with told():
+            answer = self.kit(None).rest.apps.create_installation_access_token(installation, data=wanted)
+        return str(answer.json()["token"])
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Turn what githubkit raises into our errors, with what GitHub said."""
+    from githubkit.exception import GitHubException, RateLimitExceeded, RequestFailed
+
+    try:
+        yield
+    except RateLimitExceeded as error:
+        wait_s = error.retry_after.total_seconds() or UNKNOWN_WAIT_S
+        raise ForgeBusyError(_said(error), wait_s=max(wait_s, 1.0)) from None
+    except RequestFailed as error:
+        status = error.response.status_code
+        raise (_again if status >= 500 or status in (401, 408, 429) else ForgeRefusedError)(
+            _said(error)
+        ) from None
+    except GitHubException as error:
+        raise UnavailableError(f"GitHub cannot be reached: {error!r}"[:MOST_SAID]) from None
+
+
+def _again(message: str) -> UnavailableError:
+    return UnavailableError(message)
+
+
+def _said(error: Any) -> str:
+    """Return GitHub's own words, with the call and its status."""
+    try:
+        message = error.response.json().get("message", "")
+    except Exception:  # whatever a broken answer makes of its parsing
+        message = ""
+    request = error.request
+    return f"{request.method} {request.url.path}: {error.response.status_code} {message}".strip()[:MOST_SAID]

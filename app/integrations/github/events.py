@@ -1,0 +1,112 @@
+"""GitHub's messages, read leniently: what we need of them, and nothing else of them can be wrong.
+
+Payloads of real repositories lack what GitHub's own description requires; whatever is not needed is not looked at, and
+whatever is not understood is ignored with a reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from app.domain.forge import Disconnected, Event, Ignored, Place, PullEvent, Source
+
+PULL_ACTIONS = frozenset(
+    ("opened", "synchronize", "reopened", "closed", "edited", "ready_for_review", "labeled", "unlabeled")
+)
+"""What happens to a pull request that may change what is to be measured, or what is to be said."""
+
+
+class _Lenient(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+
+class _Repository(_Lenient):
+    id: int
+    full_name: str
+    default_branch: str = "main"
+
+
+class _Installation(_Lenient):
+    id: int
+
+
+class _Numbered(_Lenient):
+    number: int
+
+
+class _OfRepository(_Lenient):
+    repository: _Repository
+    installation: _Installation | None = None
+
+    @property
+    def source(self) -> Source:
+        place = Place(self.repository.full_name, self.installation.id if self.installation else None)
+        return Source(self.repository.id, place, self.repository.default_branch)
+
+
+class _PullRequest(_OfRepository):
+    action: str
+    pull_request: _Numbered
+
+
+class _Known(_Lenient):
+    id: int
+
+
+class _InstallationRepositories(_Lenient):
+    action: str
+    repositories_removed: list[_Known] = []
+
+
+class _InstallationEvent(_Lenient):
+    action: str
+    repositories: list[_Known] = []
+
+
+def read_event(name: str, payload: Any) -> Event:
+    """Return what a message says: `name` is the header `X-GitHub-Event`, `payload` its JSON."""
+    read = _READERS.get(name)
+    if read is None:
+        return Ignored(f"nothing follows from {name}")
+    try:
+        return read(payload)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        return Ignored(f"not understood: {where}: {first['msg']}")
+
+
+def _pull_request(payload: Any) -> Event:
+    message = _PullRequest.model_validate(payload)
+    if message.action not in PULL_ACTIONS:
+        return Ignored(f"nothing follows from a pull request that is {message.action}")
+    return PullEvent(message.source, message.pull_request.number)
+
+
+def _installation(payload: Any) -> Event:
+    message = _InstallationEvent.model_validate(payload)
+    if message.action not in ("deleted", "suspend"):
+        return Ignored(f"nothing follows from an installation that is {message.action}")
+    return Disconnected(tuple(repository.id for repository in message.repositories))
+
+
+def _installation_repositories(payload: Any) -> Event:
+    message = _InstallationRepositories.model_validate(payload)
+    if not message.repositories_removed:
+        return Ignored("no repository was taken away")
+    return Disconnected(tuple(repository.id for repository in message.repositories_removed))
+
+
+def _ping(payload: Any) -> Event:
+    return Ignored("the connection works")
+
+
+_READERS: dict[str, Callable[[Any], Event]] = {
+    "pull_request": _pull_request,
+    "installation": _installation,
+    "installation_repositories": _installation_repositories,
+    "ping": _ping,
+}

@@ -1,0 +1,209 @@
+"""GitHub as a forge."""
+
+from __future__ import annotations
+
+import base64
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from app.domain.errors import UnavailableError
+from app.domain.forge import CheckOutcome, CheckState, CheckText, CommentText, Place, Pull, Text
+from app.integrations.github.connection import Connection, Credentials, told
+
+FETCH_S = 900.0
+"""How long a fetch may take [s]."""
+
+STATUS_B = 140
+"""Longest description of a commit status; GitHub counts characters, and this many bytes are never more."""
+
+PAGE = 100
+
+_STATUSES = {
+    CheckOutcome.SUCCESS: "success",
+    CheckOutcome.NEUTRAL: "success",
+    CheckOutcome.FAILURE: "failure",
+    CheckOutcome.CANCELLED: "error",
+    CheckOutcome.ACTION_REQUIRED: "pending",
+}
+"""What a commit status has in place of an outcome: nothing but a failure may keep a change from being merged."""
+
+
+class GitHub:
+    """One GitHub, spoken to as one identity (`integrations.forge.Forge`)."""
+
+    def __init__(self, web: str, api: str, credentials: Credentials) -> None:
+        """Take the addresses of the site and of its API."""
+        self._web = web.rstrip("/")
+        self._connection = Connection(api.rstrip("/"), credentials)
+
+    @property
+    def _is_app(self) -> bool:
+        return self._connection.credentials.is_app
+
+    def pull(self, place: Place, number: int) -> Pull:
+        """Return the pull request as it is now."""
+        with told():
+            answer = self._rest(place).pulls.get(place.owner, place.name, number)
+        return _pull(answer.json())
+
+    def fetch(self, place: Place, into: Path, *refs: str) -> None:
+        """Bring refs into a bare repository; the token is in no file and on no command line."""
+        token = self._connection.git_token(place.installation, place.name)
+        into.parent.mkdir(parents=True, exist_ok=True)
+        _git(["init", "--quiet", "--bare", str(into)], {})
+        wanted = [f"+{ref}:{ref}" for ref in refs]
+        address = f"{self._web}/{place.slug}.git"
+        _git(
+            ["-C", str(into), "fetch", "--quiet", "--no-tags", address, *wanted], _authorized(address, token)
+        )
+
+    def put(self, place: Place, text: Text, known_id: int | None, *, look_first: bool) -> int:
+        """Create or update a check run, a commit status or a comment; return its id."""
+        if isinstance(text, CommentText):
+            return self._put_comment(place, text, known_id, look_first=look_first)
+        if self._is_app:
+            return self._put_check_run(place, text, known_id, look_first=look_first)
+        return self._put_status(place, text)
+
+    def _rest(self, place: Place) -> Any:
+        return self._connection.kit(place.installation).rest
+
+    def _put_check_run(self, place: Place, text: CheckText, known_id: int | None, *, look_first: bool) -> int:
+        checks = self._rest(place).checks
+        known_id = known_id or (self._own_check_run(place, text) if look_first else None)
+        with told():
+            if known_id is None:
+                data = {"head_sha": text.sha, **_check_run(text)}
+                answer = checks.create(place.owner, place.name, data=data)
+            else:
+                answer = checks.update(place.owner, place.name, known_id, data=_check_run(text))
+        return int(answer.json()["id"])
+
+    def _own_check_run(self, place: Place, text: CheckText) -> int | None:
+        with told():
+            answer = self._rest(place).checks.list_for_ref(
+                place.owner, place.name, text.sha, check_name=text.name, filter_="all", per_page=PAGE
+            )
+        runs = answer.json()["check_runs"]
+        return next((int(run["id"]) for run in runs if run.get("external_id") == text.key), None)
+
+    def _put_status(self, place: Place, text: CheckText) -> int:
+        data: dict[str, Any] = {
+            "state": _STATUSES[text.outcome] if text.outcome else "pending",
+            "context": text.name,
+            "description": clip_bytes(text.title, STATUS_B),
+        }
+        if text.url:
+            data["target_url"] = text.url
+        with told():
+            answer = self._rest(place).repos.create_commit_status(
+                place.owner, place.name, text.sha, data=data
+            )
+        return int(answer.json()["id"])
+
+    def _put_comment(self, place: Place, text: CommentText, known_id: int | None, *, look_first: bool) -> int:
+        issues = self._rest(place).issues
+        known_id = known_id or (self._own_comment(place, text) if look_first else None)
+        data = {"body": text.body}
+        with told():
+            if known_id is None:
+                answer = issues.create_comment(place.owner, place.name, text.number, data=data)
+            else:
+                answer = issues.update_comment(place.owner, place.name, known_id, data=data)
+        return int(answer.json()["id"])
+
+    def _own_comment(self, place: Place, text: CommentText) -> int | None:
+        issues, page = self._rest(place).issues, 1
+        while True:
+            with told():
+                answer = issues.list_comments(place.owner, place.name, text.number, per_page=PAGE, page=page)
+            comments = answer.json()
+            for comment in comments:
+                if str(comment.get("body") or "").startswith(text.marker) and self._is_ours(comment):
+                    return int(comment["id"])
+            if len(comments) < PAGE:
+                return None
+            page += 1
+
+    def _is_ours(self, comment: dict[str, Any]) -> bool:
+        """Say whether we wrote a comment: somebody else's that bears our marker is never edited."""
+        if self._is_app:
+            app = comment.get("performed_via_github_app") or {}
+            return str(app.get("id")) == self._connection.credentials.app_id
+        return (comment.get("user") or {}).get("login") == self._login()
+
+    def _login(self) -> str:
+        with told():
+            return str(self._connection.kit(None).rest.users.get_authenticated().json()["login"])
+
+
+def _pull(told_of: dict[str, Any]) -> Pull:
+    base, head = told_of["base"], told_of["head"]
+    return Pull(
+        number=int(told_of["number"]),
+        title=str(told_of.get("title") or ""),
+        author=str((told_of.get("user") or {}).get("login") or ""),
+        is_open=told_of["state"] == "open",
+        is_merged=bool(told_of.get("merged")),
+        base_ref=str(base["ref"]),
+        base_sha=str(base["sha"]),
+        head_sha=str(head["sha"]),
+        head_repository=int(head["repo"]["id"]) if head.get("repo") else None,
+        base_repository=int(base["repo"]["id"]),
+    )
+
+
+def _check_run(text: CheckText) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "name": text.name,
+        "external_id": text.key,
+        "status": str(text.state),
+        "output": {"title": text.title, "summary": text.summary},
+    }
+    if text.text:
+        data["output"]["text"] = text.text
+    if text.url:
+        data["details_url"] = text.url
+    if text.state is CheckState.COMPLETED:
+        data["conclusion"] = str(text.outcome)
+    return data
+
+
+def clip_bytes(text: str, most: int) -> str:
+    """Return the text in at most so many bytes of UTF-8, no character cut, with an ellipsis where something lacks."""
+    raw = text.encode()
+    if len(raw) <= most:
+        return text
+    return raw[: most - len("…".encode())].decode("utf-8", "ignore") + "…"
+
+
+def _authorized(address: str, token: str) -> dict[str, str]:
+    """Return git's settings for a fetch with the token: from the environment, which no other user can read."""
+    if not token:
+        return {}
+    encoded = base64.b64encode(f"x-access-token:{token}".encode()).decode()
+    return {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"http.{address}.extraHeader",
+        "GIT_CONFIG_VALUE_0": f"Authorization: Basic {encoded}",
+    }
+
+
+def _git(arguments: list[str], env: dict[str, str]) -> None:
+    quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+    try:
+        done = subprocess.run(
+            ["git", *arguments],
+            env={**os.environ, **quiet, **env},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=FETCH_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UnavailableError(f"git {arguments[0]}: {error}") from None
+    if done.returncode != 0:
+        raise UnavailableError(f"git could not fetch: {done.stderr.strip()[-500:]}")

@@ -1,0 +1,79 @@
+"""The summary of a check on a commit, and whether there is anything to comment on."""
+
+from __future__ import annotations
+
+from app.domain.results import CheckResult, SuiteResult
+from app.domain.verdicts import Verdict
+from app.reports.pull_request import rows
+from app.reports.pull_request.markdown import block, code, size_b, words
+from app.reports.pull_request.tables import Section, sections_text
+from app.reports.ranking import is_unmeasured_job
+from app.reports.titles import check_title
+from app.reports.words import count, explain
+
+LIMIT_B = 60_000
+"""GitHub takes 65 535 characters; some room is left for what it counts otherwise."""
+
+JOBS_NAMED = 20
+
+WORTH_A_COMMENT = (Verdict.REGRESSED, Verdict.HEAD_FAILS, Verdict.IMPROVED)
+UNCOMPARED = (Verdict.NOT_MEASURED, Verdict.BASE_FAILS, Verdict.NEW, Verdict.REMOVED)
+
+
+def is_worth_a_comment(result: CheckResult) -> bool:
+    """Tell whether the change did anything that its author should read of."""
+    return bool(rows.of_verdicts(result, *WORTH_A_COMMENT))
+
+
+def check_summary(result: CheckResult, page: str, *, limit_b: int = LIMIT_B) -> str:
+    """Return the summary as Markdown in at most `limit_b` bytes, regressions first."""
+    opening = [
+        f"{words(check_title(result))}\n\n{compared(result)} · [full report]({page})",
+        idle_jobs(result),
+    ]
+    end = reproduce(result)
+    room_b = limit_b - sum(size_b(part) + 2 for part in (*opening, end))
+    tables = sections_text(_sections(result), page, room_b)
+    return "\n\n".join(part for part in (*opening, *tables, end) if part) + "\n"
+
+
+def compared(result: CheckResult) -> str:
+    """Return which two commits were compared."""
+    subject = f" {words(result.head.subject)}" if result.head.subject else ""
+    return f"base {code(result.base.sha[:10])} → head {code(result.head.sha[:10])}{subject}"
+
+
+def idle_jobs(result: CheckResult) -> str:
+    """Return why jobs measured nothing, a line each."""
+    idle = [suite for suite in result.suites if is_unmeasured_job(suite)]
+    lines = [f"- {words(_why_idle(suite))}" for suite in idle[:JOBS_NAMED]]
+    more = [f"- and {count(len(idle) - JOBS_NAMED, 'more job')}"] if len(idle) > JOBS_NAMED else []
+    return "\n".join(lines + more)
+
+
+def _why_idle(suite: SuiteResult) -> str:
+    return f"{suite.name} on {suite.device_class}: {explain(suite.reason) or 'nothing was measured'}"
+
+
+def reproduce(result: CheckResult) -> str:
+    """Return the command that measures the same on the reader's own machine."""
+    return f"To measure it yourself:\n\n{block(result.reproduce)}" if result.reproduce else ""
+
+
+def _sections(result: CheckResult) -> list[Section]:
+    of = rows.of_verdicts
+    return [
+        Section("Regressed", rows.HEAD, rows.changed(result, of(result, Verdict.REGRESSED))),
+        Section(
+            "Fails on head", rows.HEAD_PLAIN, rows.without_change(result, of(result, Verdict.HEAD_FAILS))
+        ),
+        Section("Improved", rows.HEAD, rows.changed(result, of(result, Verdict.IMPROVED)[::-1])),
+        Section("Inconclusive", rows.HEAD_OPEN, rows.still_open(result, of(result, Verdict.INCONCLUSIVE))),
+        Section("Not compared", rows.HEAD_PLAIN, rows.without_change(result, of(result, *UNCOMPARED))),
+        Section(
+            "No regression",
+            rows.HEAD,
+            rows.changed(result, of(result, Verdict.NO_REGRESSION)),
+            is_folded=True,
+        ),
+    ]

@@ -1,0 +1,70 @@
+"""Results as rows of Markdown tables: worst first, those of one verdict together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from app.domain.results import CheckResult
+from app.domain.verdicts import Verdict
+from app.reports import quantities
+from app.reports.case_text import interval_text
+from app.reports.pull_request.markdown import code, words
+from app.reports.ranking import Finding, gating, job_label
+from app.reports.titles import could_hide
+from app.reports.words import explain, word_of
+
+HEAD = "| | result | base → head | change | interval |\n| --- | --- | ---: | ---: | ---: |"
+HEAD_OPEN = "| result | what it could hide |\n| --- | --- |"
+HEAD_PLAIN = "| | result | why |\n| --- | --- | --- |"
+
+SHOWN_WITH_CHANGE = (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.NO_REGRESSION)
+
+
+def changed(result: CheckResult, found: Iterable[Finding]) -> list[str]:
+    """Return a row for each result that has a change to show."""
+    return [_changed(result, finding) for finding in found]
+
+
+def _changed(result: CheckResult, finding: Finding) -> str:
+    case = finding.case
+    base, head = quantities.before_after(*case.levels, case.unit)
+    change = quantities.change(case.change)
+    shown = f"**{change}**" if case.verdict is Verdict.REGRESSED else change
+    cells = (
+        word_of(case.verdict).mark,
+        named(result, finding),
+        f"{base} → {head}",
+        shown,
+        interval_text(case),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def still_open(result: CheckResult, found: Iterable[Finding]) -> list[str]:
+    """Return a row for each result that stayed open, with what it could hide."""
+    return [f"| {named(result, finding)} | {could_hide(finding.case.could_hide)} |" for finding in found]
+
+
+def without_change(result: CheckResult, found: Iterable[Finding]) -> list[str]:
+    """Return a row for each result that is told in words."""
+    return [
+        f"| {word_of(finding.case.verdict).mark} | {named(result, finding)} | {_why(finding)} |"
+        for finding in found
+    ]
+
+
+def _why(finding: Finding) -> str:
+    reason = explain(finding.case.reason)
+    return words(f"{word_of(finding.case.verdict).name}{': ' if reason else ''}{reason}")
+
+
+def named(result: CheckResult, finding: Finding) -> str:
+    """Return case and metric, and the suite and device class where the check has several."""
+    job = job_label(result, finding.suite)
+    flags = " (exploratory)" if finding.case.exploratory else ""
+    return f"{code(finding.name)}{f' {words(job)}' if job else ''}{flags}"
+
+
+def of_verdicts(result: CheckResult, *verdicts: Verdict) -> list[Finding]:
+    """Return the gating results of these verdicts, worst first."""
+    return [finding for finding in gating(result) if finding.case.verdict in verdicts]

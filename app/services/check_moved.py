@@ -1,0 +1,16 @@
+"""A check is not where it was: whoever watches it is told, and so is the forge if it is a pull request's."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from app.store.repositories import forge, notify, outbox
+
+TOPIC = "check.show"
+
+
+def check_moved(session: Session, check_id: int) -> None:
+    """Tell that something of a check is new; many such words at once are one message to the forge."""
+    notify.check_changed(session, check_id)
+    if forge.pull_of_check(session, check_id) is not None:
+        outbox.put_again(session, TOPIC, f"{TOPIC}/{check_id}", {"check_id": check_id})

@@ -1,0 +1,110 @@
+"""A pull request was looked at: its check is made, or it is said why there is none; an older one is let go."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from app.config import ServiceSettings
+from app.domain.forge import Pull
+from app.services.access import Principal, Scope
+from app.services.cancel_check import cancel_check
+from app.services.look_at_pull import EVENT, Seen
+from app.services.request_check import CheckRequest, request_check
+from app.services.tell_pull import tell_ended, tell_pull
+from app.settings import settings_digest
+from app.store.repositories import checks, forge
+from app.store.tables import Check, PullRequest, Repository
+
+WHO = Principal(0, "github", frozenset((Scope.JOBS_CREATE,)), None)
+
+FORK = "it comes from a fork, and code from forks is not run"
+
+
+def follow_pull(
+    session: Session, settings: ServiceSettings, repository_id: int, number: int, seen: Seen
+) -> None:
+    """Store what was seen, and have measured what is to be measured now."""
+    repository = session.get_one(Repository, repository_id)
+    pull = forge.pull_request(session, repository_id, number)
+    before = None if pull is None else pull.head_sha
+    pull = _stored(session, repository, pull, seen.pull)
+    if pull.state != "open":
+        _let_go(session, settings, repository, pull, before, "the pull request was closed")
+        return
+    trouble = seen.trouble or (FORK if pull.is_fork else "")
+    if trouble or not _has_its_check(session, pull, seen):
+        _let_go(session, settings, repository, pull, before, f"superseded by {pull.head_sha[:10]}")
+        pull.check_id = None if trouble else _request(session, settings, repository, pull, seen)
+    pull.base_sha, pull.trouble = seen.base.sha if seen.base else None, trouble or None
+    session.flush()
+    tell_pull(session, settings, repository, pull)
+
+
+def _stored(session: Session, repository: Repository, pull: PullRequest | None, told: Pull) -> PullRequest:
+    fields = {
+        "title": told.title,
+        "author": told.author,
+        "state": "open" if told.is_open else "merged" if told.is_merged else "closed",
+        "is_fork": told.is_fork,
+        "base_ref": told.base_ref,
+        "head_sha": told.head_sha,
+    }
+    if pull is None:
+        pull = PullRequest(repository_id=repository.id, number=told.number, **fields)
+        session.add(pull)
+    for name, value in fields.items():
+        setattr(pull, name, value)
+    session.flush()
+    return pull
+
+
+def _has_its_check(session: Session, pull: PullRequest, seen: Seen) -> bool:
+    """Say whether the check that there is compares just what was seen, by the same settings."""
+    check = None if pull.check_id is None else checks.one(session, pull.check_id)
+    if check is None or seen.base is None or seen.head is None or seen.settings is None:
+        return False
+    found = checks.with_context(session, check.id)
+    assert found is not None
+    compared = (found[2].sha, found[3].sha, check.settings["digest"])
+    return compared == (seen.base.sha, seen.head.sha, settings_digest(seen.settings))
+
+
+def _let_go(
+    session: Session,
+    settings: ServiceSettings,
+    repository: Repository,
+    pull: PullRequest,
+    before: str | None,
+    why: str,
+) -> None:
+    """Cancel the check of an earlier head, or of a closed pull request, and have the forge told that it has ended."""
+    check = None if pull.check_id is None else checks.one(session, pull.check_id)
+    if check is None:
+        return
+    if check.state != "complete":
+        cancel_check(session, WHO, check.id)
+        if before is not None:
+            tell_ended(session, settings, repository, check, before, why)
+    pull.check_id = None
+    session.flush()
+
+
+def _request(
+    session: Session, settings: ServiceSettings, repository: Repository, pull: PullRequest, seen: Seen
+) -> int:
+    assert seen.settings is not None
+    assert seen.base is not None
+    assert seen.head is not None
+    pull.checks_made += 1  # under the pull request's lock
+    wanted = CheckRequest(
+        settings=seen.settings,
+        source={"kind": "bundle", "location": seen.bundle},
+        base=seen.base,
+        head=seen.head,
+        suites=seen.suites,
+        trigger=EVENT,
+        key=f"pull/{repository.id}/{pull.number}/{pull.checks_made}",
+    )
+    check: Check = request_check(session, settings, WHO, wanted)
+    repository.project_id = check.project_id
+    return check.id

@@ -1,0 +1,74 @@
+"""A message of the forge is kept before it is answered, and looked at later."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.domain.forge import Disconnected, Event, Ignored, PullEvent
+from app.integrations.github.events import read_event
+from app.store.repositories import forge, outbox
+
+TOPIC = "forge.delivery"
+FOLLOW = "pull.follow"
+
+KEEP = timedelta(days=14)
+"""How long a message is kept after it was looked at."""
+
+
+def receive_delivery(session: Session, guid: str, event: str, payload: dict[str, Any]) -> bool:
+    """Keep a message whose signature is right, and have it looked at; False for one that is kept already."""
+    delivery_id = forge.keep_delivery(session, guid, event, payload)
+    if delivery_id is None:
+        return False
+    outbox.put(session, TOPIC, f"{TOPIC}/{delivery_id}", {"delivery_id": delivery_id})
+    return True
+
+
+def act_on_delivery(session: Session, delivery_id: int) -> None:
+    """Have done what follows from a message, once."""
+    delivery = forge.waiting_delivery(session, delivery_id)
+    if delivery is not None:
+        delivery.outcome = _act(session, read_event(delivery.event, delivery.payload))
+
+
+def _act(session: Session, event: Event) -> str:
+    """Have done what follows from an event; return what that is, in a sentence."""
+    if isinstance(event, Ignored):
+        return event.why
+    if isinstance(event, Disconnected):
+        forge.disconnect(session, event.repositories)
+        return f"{len(event.repositories)} repositories cannot be reached any more"
+    return _look_at_pull(session, event)
+
+
+def _look_at_pull(session: Session, event: PullEvent) -> str:
+    source = event.source
+    repository = forge.repository(
+        session,
+        source.id,
+        slug=source.place.slug,
+        branch=source.branch,
+        installation=source.place.installation,
+    )
+    want_look(session, repository.id, event.number)
+    return f"pull request {event.number} is looked at"
+
+
+def want_look(session: Session, repository_id: int, number: int, *, delay_s: float = 0.0) -> None:
+    """Have a pull request looked at; several wishes for the same are one."""
+    payload = {"repository_id": repository_id, "number": number}
+    outbox.put_again(session, FOLLOW, f"{FOLLOW}/{repository_id}/{number}", payload, delay_s=delay_s)
+
+
+def find_lost_deliveries(session: Session, *, older_than: timedelta) -> int:
+    """Have messages looked at again that nobody looked at for so long; return how many. Forget old ones."""
+    lost = forge.waiting_deliveries(session, older_than=older_than)
+    for delivery_id in lost:
+        outbox.put_again(
+            session, TOPIC, f"{TOPIC}/{delivery_id}", {"delivery_id": delivery_id}, sent_before=older_than
+        )
+    forge.forget_deliveries(session, older_than=KEEP)
+    return len(lost)

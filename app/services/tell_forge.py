@@ -1,0 +1,115 @@
+"""Say to the forge what it should say: one at a time for each installation, and with the rest that it asks for."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.domain.errors import UnavailableError
+from app.domain.forge import CheckOutcome, CheckState, CheckText, CommentText, Place, Text
+from app.integrations.forge import Forge, ForgeBusyError, ForgeRefusedError
+from app.services.tell_pull import want_telling
+from app.store.repositories import clock, forge
+from app.store.tables import Repository, Target
+
+log = logging.getLogger(__name__)
+
+HOLD_S = 120.0
+"""How long a turn lasts at the most: whoever has it may die in it [s]."""
+
+REST_S = 1.0
+"""Between two writes, as GitHub asks for [s]."""
+
+LONGEST_WAIT_S = 600.0
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One thing to be said, and all that is needed for it."""
+
+    target_id: int
+    repository_id: int
+    place: Place
+    text: Text
+    digest: str
+    known_id: int | None
+    attempts: int
+
+
+@dataclass(frozen=True)
+class Said:
+    """How it went: the forge's id of it, or why not and whether to try again after so long."""
+
+    external_id: int | None = None
+    error: str = ""
+    is_final: bool = False
+    wait_s: float = REST_S
+
+
+def take_turn(session: Session, repository_id: int) -> Turn | None:
+    """Return what is to be said next; None where there is nothing, or it is another's turn."""
+    waiting = forge.waiting_targets(session, repository_id)
+    if not waiting:
+        return None
+    if not forge.take_turn(session, repository_id, timedelta(seconds=HOLD_S)):
+        want_telling(session, repository_id, delay_s=REST_S)
+        return None
+    target = session.get_one(Target, waiting[0][0], populate_existing=True, with_for_update=True)
+    repository = session.get_one(Repository, repository_id)
+    turn = Turn(
+        target_id=target.id,
+        repository_id=repository_id,
+        place=Place(repository.slug, repository.installation),
+        text=_text(target.kind, target.wanted),
+        digest=target.wanted_digest,
+        known_id=target.external_id,
+        attempts=target.attempts,
+    )
+    target.attempts += 1
+    return turn
+
+
+def say(its_forge: Forge, turn: Turn) -> Said:
+    """Say it. An earlier try may have had an effect that nobody heard of: then what is there is looked for first."""
+    try:
+        told = its_forge.put(turn.place, turn.text, turn.known_id, look_first=turn.attempts > 0)
+        return Said(external_id=told)
+    except ForgeBusyError as error:
+        return Said(error=str(error), wait_s=error.wait_s)
+    except ForgeRefusedError as error:
+        return Said(error=str(error), is_final=True)
+    except UnavailableError as error:
+        return Said(error=str(error), wait_s=min(2.0 ** (turn.attempts + 1), LONGEST_WAIT_S))
+
+
+def end_turn(session: Session, turn: Turn, said: Said) -> None:
+    """Store how it went, and have the rest said."""
+    target = session.get_one(Target, turn.target_id, populate_existing=True, with_for_update=True)
+    if said.external_id is not None:
+        target.external_id, target.told_digest = said.external_id, turn.digest
+        target.told_at, target.attempts = clock.now(session), 0
+    else:
+        log.warning("%s could not be told: %s", target.key, said.error)
+        if said.is_final:
+            target.error = said.error
+    forge.end_turn(session, turn.repository_id, timedelta(seconds=said.wait_s))
+    session.flush()
+    if forge.waiting_targets(session, turn.repository_id):
+        want_telling(session, turn.repository_id, delay_s=said.wait_s)
+
+
+def _text(kind: str, wanted: dict[str, Any]) -> Text:
+    if kind == "comment":
+        return CommentText(**wanted)
+    outcome = wanted["outcome"]
+    return CheckText(
+        **{
+            **wanted,
+            "state": CheckState(wanted["state"]),
+            "outcome": CheckOutcome(outcome) if outcome else None,
+        }
+    )

@@ -1,0 +1,139 @@
+"""Repositories on the forge, its messages, pull requests, and what it should say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from app.store.tables import Delivery, PullRequest, Repository, Target
+
+
+def keep_delivery(session: Session, guid: str, event: str, payload: dict[str, Any]) -> int | None:
+    """Keep a message; return its id, None where it is kept already."""
+    statement = insert(Delivery).values(guid=guid, event=event, payload=payload)
+    return session.scalar(statement.on_conflict_do_nothing(index_elements=["guid"]).returning(Delivery.id))
+
+
+def waiting_delivery(session: Session, delivery_id: int) -> Delivery | None:
+    """Lock and return a message that nobody looked at yet; None if somebody did, or is about to."""
+    query = select(Delivery).where(Delivery.id == delivery_id, Delivery.outcome.is_(None))
+    return session.scalars(query.with_for_update(skip_locked=True)).one_or_none()
+
+
+def waiting_deliveries(session: Session, *, older_than: timedelta) -> Sequence[int]:
+    """Return messages that nobody has looked at for so long."""
+    return session.scalars(
+        select(Delivery.id)
+        .where(Delivery.outcome.is_(None), Delivery.received_at < func.clock_timestamp() - older_than)
+        .order_by(Delivery.id)
+    ).all()
+
+
+def forget_deliveries(session: Session, *, older_than: timedelta) -> None:
+    """Delete messages that something followed from, or nothing, so long ago."""
+    old = Delivery.received_at < func.clock_timestamp() - older_than
+    session.execute(delete(Delivery).where(Delivery.outcome.is_not(None), old))
+
+
+def repository(
+    session: Session, external_id: int, *, slug: str, branch: str, installation: int | None
+) -> Repository:
+    """Return the repository as it is called now, made if it is new; what a message tells of it is taken over."""
+    told = {"slug": slug, "branch": branch, "installation": installation, "is_connected": True}
+    statement = insert(Repository).values(external_id=external_id, **told)
+    statement = statement.on_conflict_do_update(index_elements=["external_id"], set_=told)
+    repository_id = session.scalar(statement.returning(Repository.id))
+    return session.get_one(Repository, repository_id, populate_existing=True)
+
+
+def disconnect(session: Session, external_ids: Sequence[int]) -> None:
+    """Note that these repositories may not be reached any more."""
+    session.execute(
+        update(Repository).where(Repository.external_id.in_(external_ids)).values(is_connected=False)
+    )
+
+
+def pull_request(session: Session, repository_id: int, number: int) -> PullRequest | None:
+    """Lock and return a pull request; None if it was never seen."""
+    query = select(PullRequest).where(
+        PullRequest.repository_id == repository_id, PullRequest.number == number
+    )
+    return session.scalars(query.with_for_update()).one_or_none()
+
+
+def pull_of_check(session: Session, check_id: int) -> tuple[PullRequest, Repository] | None:
+    """Return the pull request whose newest head this check is of; None where there is none."""
+    row = session.execute(
+        select(PullRequest, Repository)
+        .join(Repository, Repository.id == PullRequest.repository_id)
+        .where(PullRequest.check_id == check_id)
+    ).one_or_none()
+    return None if row is None else (row[0], row[1])
+
+
+def want(
+    session: Session, key: str, repository_id: int, kind: str, wanted: dict[str, Any], digest: str
+) -> Target:
+    """Store what the forge should say now; a refusal of something else is forgotten."""
+    values = {"wanted": wanted, "wanted_digest": digest}
+    statement = insert(Target).values(key=key, repository_id=repository_id, kind=kind, **values)
+    statement = statement.on_conflict_do_update(
+        index_elements=["key"], set_={**values, "error": None}, where=Target.wanted_digest != digest
+    )
+    session.execute(statement)
+    return session.scalars(
+        select(Target).where(Target.key == key).execution_options(populate_existing=True)
+    ).one()
+
+
+def target(session: Session, key: str) -> Target | None:
+    """Return what the forge should say under this key."""
+    return session.scalars(select(Target).where(Target.key == key)).one_or_none()
+
+
+_WAITS = (Target.error.is_(None), Target.wanted_digest.is_distinct_from(Target.told_digest))
+
+
+def waiting_targets(session: Session, repository_id: int | None = None) -> Sequence[tuple[int, int]]:
+    """Return (target, repository) of all that the forge should be told and can be, the oldest first."""
+    query = (
+        select(Target.id, Target.repository_id)
+        .join(Repository, Repository.id == Target.repository_id)
+        .where(*_WAITS, Repository.is_connected)
+    )
+    if repository_id is not None:
+        query = query.where(Target.repository_id == repository_id)
+    return [(row[0], row[1]) for row in session.execute(query.order_by(Target.id)).all()]
+
+
+def take_turn(session: Session, repository_id: int, hold: timedelta) -> bool:
+    """Be the one who writes to the forge for this repository, for so long at most; False where another is.
+
+    One installation has one turn: its limits are shared by its repositories.
+    """
+    now = func.clock_timestamp()
+    its = session.get_one(Repository, repository_id)
+    shared = (
+        Repository.id == its.id if its.installation is None else Repository.installation == its.installation
+    )
+    free = or_(Repository.busy_until.is_(None), Repository.busy_until <= now)
+    rows = session.scalars(select(Repository).where(shared).order_by(Repository.id).with_for_update()).all()
+    if not session.scalars(select(func.bool_and(free)).where(shared)).one():
+        return False
+    ids = [row.id for row in rows]
+    session.execute(update(Repository).where(Repository.id.in_(ids)).values(busy_until=now + hold))
+    return True
+
+
+def end_turn(session: Session, repository_id: int, rest: timedelta) -> None:
+    """Let others write to the forge, after so long a rest."""
+    its = session.get_one(Repository, repository_id)
+    shared = (
+        Repository.id == its.id if its.installation is None else Repository.installation == its.installation
+    )
+    session.execute(update(Repository).where(shared).values(busy_until=func.clock_timestamp() + rest))

@@ -1,0 +1,220 @@
+"""A GitHub on loopback that remembers what it is told: pull requests, check runs, statuses, comments; and its moods."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+APP_ID = "77"
+LOGIN = "ratchet-bot"
+
+Answer = tuple[int, dict[str, str], Any]
+
+
+@dataclass
+class Mood:
+    """How the next writes are answered: `status` in place of the effect, or a connection cut after it."""
+
+    status: int = 0
+    headers: dict[str, str] = field(default_factory=dict)
+    cut_after: bool = False
+    times: int = 1
+
+
+class FakeGitHub:
+    """What GitHub knows. `calls` are the writes that had an effect: method, path and body."""
+
+    def __init__(self) -> None:
+        self.pulls: dict[int, dict[str, Any]] = {}
+        self.check_runs: dict[int, dict[str, Any]] = {}
+        self.statuses: list[dict[str, Any]] = []
+        self.comments: dict[int, dict[str, Any]] = {}
+        self.calls: list[tuple[str, str, dict[str, Any]]] = []
+        self.moods: list[Mood] = []
+        self.is_app = True
+        self.url = ""
+        self._ids = 1000
+        self._lock = threading.Lock()
+
+    def new_id(self) -> int:
+        """Return an id that nothing has."""
+        self._ids += 1
+        return self._ids
+
+    def pull(self, number: int, head: str, base: str, **fields: Any) -> dict[str, Any]:
+        """Have a pull request as it is now."""
+        fork = fields.pop("fork", False)
+        told = {
+            "number": number,
+            "title": "A change",
+            "state": "open",
+            "merged": False,
+            "user": {"login": "ada"},
+            "base": {"ref": "main", "sha": base, "repo": {"id": 5}},
+            "head": {"ref": "topic", "sha": head, "repo": {"id": 6 if fork else 5}},
+        }
+        self.pulls[number] = told | fields
+        return self.pulls[number]
+
+    def runs_of(self, sha: str) -> list[dict[str, Any]]:
+        """Return the check runs of a commit."""
+        return [run for run in self.check_runs.values() if run["head_sha"] == sha]
+
+    def handle(self, method: str, path: str, query: dict[str, list[str]], body: Any) -> tuple[Answer, bool]:
+        """Return the answer, and whether the connection is cut in place of it."""
+        with self._lock:
+            mood = self._mood() if method != "GET" and not path.endswith("/access_tokens") else None
+            if mood is not None and mood.status:
+                return (mood.status, mood.headers, {"message": "not now"}), False
+            for pattern, wanted, act in _ROUTES:
+                found = re.fullmatch(pattern, path)
+                if found and method == wanted:
+                    answer = act(self, [*map(_number, found.groups())], query, body or {})
+                    if method != "GET" and not path.endswith("/access_tokens"):
+                        self.calls.append((method, path, body or {}))
+                    return answer, bool(mood and mood.cut_after)
+            return (404, {}, {"message": "Not Found"}), False
+
+    def _mood(self) -> Mood | None:
+        if not self.moods:
+            return None
+        mood = self.moods[0]
+        mood.times -= 1
+        if mood.times <= 0:
+            self.moods.pop(0)
+        return mood
+
+    @contextmanager
+    def serving(self) -> Iterator[FakeGitHub]:
+        """Answer on a port of this machine."""
+        server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        self.url = f"http://127.0.0.1:{server.server_port}"
+        try:
+            yield self
+        finally:
+            server.shutdown()
+            server.server_close()
+            thread.join()
+
+
+def _number(text: str) -> Any:
+    return int(text) if text.isdigit() else text
+
+
+def _get_pull(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
+    pull = github.pulls.get(found[0])
+    return (200, {}, pull) if pull else (404, {}, {"message": "Not Found"})
+
+
+def _create_run(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
+    run = {"id": github.new_id(), **body}
+    github.check_runs[run["id"]] = run
+    return 201, {}, run
+
+
+def _update_run(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
+    if found[0] not in github.check_runs:
+        return 404, {}, {"message": "Not Found"}
+    github.check_runs[found[0]] |= body
+    return 200, {}, github.check_runs[found[0]]
+
+
+def _list_runs(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
+    runs = github.runs_of(str(found[0]))
+    return 200, {}, {"total_count": len(runs), "check_runs": runs}
+
+
+def _create_status(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
+    status = {"id": github.new_id(), "sha": str(found[0]), **body}
+    github.statuses.append(status)
+    return 201, {}, status
+
+
+def _create_comment(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
+    comment = {"id": github.new_id(), "issue": found[0], "user": {"login": LOGIN}, **body}
+    comment["performed_via_github_app"] = {"id": int(APP_ID)} if github.is_app else None
+    github.comments[comment["id"]] = comment
+    return 201, {}, comment
+
+
+def _update_comment(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
+    if found[0] not in github.comments:
+        return 404, {}, {"message": "Not Found"}
+    github.comments[found[0]] |= body
+    return 200, {}, github.comments[found[0]]
+
+
+def _list_comments(github: FakeGitHub, found: list[Any], query: dict[str, list[str]], body: Any) -> Answer:
+    page, size = int(query.get("page", ["1"])[0]), int(query.get("per_page", ["30"])[0])
+    of_pull = [comment for comment in github.comments.values() if comment["issue"] == found[0]]
+    return 200, {}, of_pull[(page - 1) * size : page * size]
+
+
+def _user(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
+    return 200, {}, {"login": LOGIN, "id": 1}
+
+
+def _token(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
+    return (
+        201,
+        {},
+        {"token": "ghs_secret", "expires_at": "2099-01-01T00:00:00Z", "permissions": {"contents": "read"}},
+    )
+
+
+_Act = Callable[[FakeGitHub, list[Any], dict[str, list[str]], Any], Answer]
+_R = r"/repos/acme/vision"
+_ROUTES: list[tuple[str, str, _Act]] = [
+    (rf"{_R}/pulls/(\d+)", "GET", _get_pull),
+    (rf"{_R}/check-runs", "POST", _create_run),
+    (rf"{_R}/check-runs/(\d+)", "PATCH", _update_run),
+    (rf"{_R}/commits/(\w+)/check-runs", "GET", _list_runs),
+    (rf"{_R}/statuses/(\w+)", "POST", _create_status),
+    (rf"{_R}/issues/(\d+)/comments", "POST", _create_comment),
+    (rf"{_R}/issues/(\d+)/comments", "GET", _list_comments),
+    (rf"{_R}/issues/comments/(\d+)", "PATCH", _update_comment),
+    (r"/user", "GET", _user),
+    (r"/app/installations/(\d+)/access_tokens", "POST", _token),
+]
+
+
+def _handler(github: FakeGitHub) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _any(self) -> None:
+            size = int(self.headers.get("content-length") or 0)
+            body = json.loads(self.rfile.read(size)) if size else None
+            place = urlsplit(self.path)
+            (status, headers, told), is_cut = github.handle(
+                self.command, place.path, parse_qs(place.query), body
+            )
+            if is_cut:  # a reset, and no answer
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.close_connection = True
+                return
+            raw = json.dumps(told).encode()
+            self.send_response(status)
+            for name, value in {"content-type": "application/json", **headers}.items():
+                self.send_header(name, value)
+            self.send_header("content-length", str(len(raw)))
+            self.end_headers()
+            self.wfile.write(raw)
+
+        do_GET = do_POST = do_PATCH = _any  # noqa: N815  # the names that http.server looks for
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    return Handler

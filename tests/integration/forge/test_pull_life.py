@@ -1,0 +1,176 @@
+"""A pull request from its opening to its end: what is measured for it, and what GitHub is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.factories.agent import latency_listing
+from tests.integration.forge.conftest import SETTINGS, World
+from workers import protocol
+
+pytestmark = pytest.mark.postgres
+
+CASE = protocol.CaseId(benchmark="resize")
+LISTING = latency_listing("resize")
+
+
+def measure(world: World, slower: float = 1.0) -> None:
+    """Have the waiting job measured, head so many times slower than base."""
+    agent = world.agent
+    assert agent.claim() is not None
+    answer = agent.prepare([LISTING], [LISTING])
+    for _ in range(20):
+        if not answer.open:
+            break
+        answer = agent.block(
+            CASE,
+            lambda arm, pair: (
+                0.01
+                * (slower if arm == "head" else 1.0)
+                * (1 + 0.002 * ((pair * 7 + (arm == "head") * 3) % 5 - 2))
+            ),
+        )
+    assert agent.finish().status_code == 200
+    agent.pairs = 0
+
+
+def test_an_opened_pull_request_is_queued_measured_and_judged(world: World) -> None:
+    head = world.push(1, "slower")
+    world.happens(1, "opened")
+    run = world.run_of(head)
+    assert (run["name"], run["status"]) == ("ratchet", "queued")
+    assert run["output"]["title"] == "queued: waiting for a worker with cpu-test-2t"
+    assert world.agent.claim() is not None
+    world.agent.prepare([LISTING], [LISTING])
+    world.settle()
+    assert world.run_of(head)["status"] == "in_progress"
+
+
+def test_a_regression_fails_the_check_and_is_commented_on_once(world: World) -> None:
+    head = world.push(1, "slower")
+    world.happens(1, "opened")
+    measure(world, slower=1.2)
+    world.settle()
+    run = world.run_of(head)
+    assert (run["status"], run["conclusion"]) == ("completed", "failure")
+    assert run["output"]["title"].startswith("1 regressed of 1 · worst resize/latency_p50 +20")
+    (comment,) = world.github.comments.values()
+    assert comment["body"].startswith("<!-- ratchet:5:1 -->\n### ✗ 1 regressed of 1")
+    assert "**+20" in comment["body"]
+    assert run["details_url"] == "http://testserver/checks/1"
+
+
+def test_a_change_that_changes_nothing_is_not_commented_on(world: World) -> None:
+    head = world.push(1, "the same")
+    world.happens(1, "opened")
+    measure(world)
+    world.settle()
+    assert world.run_of(head)["conclusion"] == "success"
+    assert world.github.comments == {}
+
+
+def test_the_comment_is_edited_when_a_push_makes_it_good_again(world: World) -> None:
+    world.push(1, "slower")
+    world.happens(1, "opened")
+    measure(world, slower=1.2)
+    world.settle()
+    world.push(1, "good again")
+    world.happens(1, "synchronize")
+    measure(world)
+    world.settle()
+    (comment,) = world.github.comments.values()
+    assert "### ✓ 1 of 1 shows no regression" in comment["body"]
+
+
+def test_a_new_push_supersedes_what_was_measured(world: World) -> None:
+    first = world.push(1, "first")
+    world.happens(1, "opened")
+    second = world.push(1, "second")
+    world.happens(1, "synchronize")
+    run = world.run_of(first)
+    assert (run["status"], run["conclusion"]) == ("completed", "cancelled")
+    assert run["output"]["title"] == f"superseded by {second[:10]}"
+    assert world.run_of(second)["status"] == "queued"
+    lease = world.agent.claim()
+    assert lease is not None
+    assert lease.job.head_sha == second
+
+
+def test_a_closed_pull_request_is_let_go_and_measured_again_when_it_is_reopened(world: World) -> None:
+    head = world.push(1, "first")
+    world.happens(1, "opened")
+    world.github.pulls[1]["state"] = "closed"
+    world.happens(1, "closed")
+    assert world.agent.claim() is None
+    assert world.run_of(head)["conclusion"] == "cancelled"
+    world.github.pulls[1]["state"] = "open"
+    world.happens(1, "reopened")
+    assert world.run_of(head)["status"] == "queued"
+    assert world.agent.claim() is not None
+
+
+def test_a_merged_pull_request_is_not_commented_on(world: World) -> None:
+    world.push(1, "slower")
+    world.happens(1, "opened")
+    measure(world, slower=1.2)
+    world.github.pulls[1] |= {"state": "closed", "merged": True}
+    world.happens(1, "closed")
+    assert world.github.comments == {}
+
+
+def test_the_base_is_where_the_branch_left_main(world: World) -> None:
+    head = world.push(1, "topic")
+    world.commit("main goes on", 99)
+    world.happens(1, "opened")
+    lease = world.agent.claim()
+    assert lease is not None
+    assert (lease.job.base_sha, lease.job.head_sha) == (world.base, head)
+
+
+def test_settings_are_those_of_the_base(world: World) -> None:
+    world.push(1, "own settings", settings=SETTINGS.replace('"inference"', '"mine"'))
+    world.happens(1, "opened")
+    lease = world.agent.claim()
+    assert lease is not None
+    assert lease.job.suite.name == "inference"
+
+
+def test_a_base_without_settings_is_told_so(world: World) -> None:
+    world.git("rm", "--quiet", "ratchet.toml")
+    world.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "no settings")
+    head = world.push(1, "with settings")
+    world.happens(1, "opened")
+    run = world.run_of(head)
+    assert (run["status"], run["conclusion"]) == ("completed", "neutral")
+    assert run["output"]["title"].startswith("not measured: main has no ratchet.toml")
+
+
+def test_settings_that_are_refused_are_told_with_their_line(world: World) -> None:
+    world.commit("bad settings", 3, settings="[project]\nname = 'acme/vision'\nbranhc = 'x'\n")
+    head = world.push(1, "topic")
+    world.happens(1, "opened")
+    run = world.run_of(head)
+    assert run["conclusion"] == "neutral"
+    assert "ratchet.toml:3" in run["output"]["summary"]
+
+
+def test_a_change_of_other_paths_is_not_measured(world: World) -> None:
+    world.git("checkout", "--quiet", "--detach", "main")
+    (world.toy.path / "README.md").write_text("words\n")
+    world.git("add", "--all")
+    world.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "docs")
+    head = world.git("rev-parse", "HEAD")
+    world.git("update-ref", "refs/pull/1/head", head)
+    world.git("checkout", "--quiet", "main")
+    world.github.pull(1, head, world.base)
+    world.happens(1, "opened")
+    assert world.run_of(head)["output"]["title"].startswith("not measured: it touches no path of a suite")
+    assert world.agent.claim() is None
+
+
+def test_nothing_of_a_fork_is_run(world: World) -> None:
+    head = world.push(1, "from afar", fork=True)
+    world.happens(1, "opened")
+    assert world.run_of(head)["conclusion"] == "neutral"
+    assert "fork" in world.run_of(head)["output"]["title"]
+    assert world.agent.claim() is None
