@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.figure import Figure
-from workers.devices import detect
+from workers.devices import KINDS
 from workers.devices.base import Device, Host
 from workers.host.load import HostLoad
 from workers.measuring.sampling import NoHost, Sampler
@@ -46,7 +46,7 @@ def devices() -> list[Device]:
     """Return this machine's processor, and its accelerators if it has any."""
     folder = Path(tempfile.mkdtemp(prefix="ratchet-bench-", dir="/tmp"))
     host = Host(folder, folder)
-    return [*detect(("cpu",), host), *detect(("nvidia",), host)]
+    return [device for kind in ("cpu", "nvidia") for device in KINDS[kind].detect(host)]
 
 
 def watching(device: Device) -> Sampler:

@@ -40,7 +40,7 @@ from workers.readings.record import Facts, Tick, facts, tick
 MACHINE_ID = Path("/etc/machine-id")
 OWN_ID = "host-id"
 SHORTEST_S = 0.01
-CLOCK_SHARE = 0.002
+CLOCK_SHARE = 0.001
 """What reading the clock may take of one processor's time."""
 
 MARKETING = re.compile(r"\((?:r|tm|c)\)|@.*|\bwith .*|\b\d+-core\b|\b(?:cpu|processor)\b", re.IGNORECASE)

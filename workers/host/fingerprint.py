@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from workers.host.kernel_files import read_raw
+
 CPU = Path("/sys/devices/system/cpu")
 RELEVANT_VARIABLES = (
     "CUDA_",
@@ -38,11 +40,8 @@ Fingerprint = dict[str, Any]
 
 def read_text(path: str | Path) -> str | None:
     """Return the first 64 KiB of a kernel file, stripped, or None where it is missing, unreadable or empty."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(65536).decode(errors="replace").strip("\0 \n\t") or None
-    except OSError:
-        return None
+    raw = read_raw(path)
+    return None if raw is None else raw.decode(errors="replace").strip("\0 \n\t") or None
 
 
 def read_int(path: str | Path) -> int | None:

@@ -13,14 +13,14 @@ that mean, or the difference of two `totals`.
 from __future__ import annotations
 
 import os
-import re
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from workers.host.fingerprint import read_int, read_text
+from workers.host.fingerprint import read_int
+from workers.host.kernel_files import read_raw
 from workers.host.processes import PROC, Status, family, status
 from workers.host.sparing import Sparing
 
@@ -33,7 +33,7 @@ SUSPICIOUS_CPU = 0.25
 """With so many processors at foreign work, our family is looked up anew: it may have grown."""
 
 REFRESH_S = 1.0
-LOAD_SHARE, FAMILY_SHARE = 0.005, 0.001
+LOAD_SHARE, FAMILY_SHARE = 0.004, 0.0005
 """What counting, and looking up our family, may take of one processor's time."""
 
 PAGE_CLUSTER = 3
@@ -69,10 +69,10 @@ def parse_cpu_times(line: str) -> CpuTimes:
     return CpuTimes(busy=busy, idle=idle + iowait, steal=steal, interrupts=irq + softirq)
 
 
-def cpu_times(proc: Path = PROC) -> CpuTimes:
+def cpu_times(stat: str = f"{PROC}/stat") -> CpuTimes:
     """Return the first line of `/proc/stat`; nothing where it cannot be read."""
-    text = read_text(proc / "stat") or ""
-    return parse_cpu_times(text.partition("\n")[0]) if text.startswith("cpu ") else NO_TIMES
+    line = (read_raw(stat) or b"").partition(b"\n")[0]
+    return parse_cpu_times(line.decode(errors="replace")) if line.startswith(b"cpu ") else NO_TIMES
 
 
 class Totals(NamedTuple):
@@ -192,7 +192,7 @@ class SwapIn:
     """
 
     def __init__(self, proc: Path = PROC) -> None:
-        self._proc = proc
+        self._vmstat = str(proc / "vmstat")
         self._cluster = read_int(proc / "sys/vm/page-cluster")
         self._first = self._last = self._pages()
         self._others = 0
@@ -211,8 +211,9 @@ class SwapIn:
         return (self._first + self._others) * PAGE_B
 
     def _pages(self) -> int | None:
-        match = re.search(r"^pswpin (\d+)$", read_text(self._proc / "vmstat") or "", re.MULTILINE)
-        return int(match[1]) if match else None
+        _, _, behind = (b"\n" + (read_raw(self._vmstat) or b"")).partition(b"\npswpin ")
+        number = behind.partition(b"\n")[0]
+        return int(number) if number.isdigit() else None
 
 
 class HostLoad:
@@ -232,11 +233,11 @@ class HostLoad:
             proc: where the kernel shows processes and counters.
             clock: the host's monotonic clock [s].
         """
-        self._proc, self._clock = proc, clock
+        self._stat, self._clock = str(proc / "stat"), clock
         self._lock = threading.Lock()
         self._own = OwnWork(agent, proc, clock)
         self._swap = SwapIn(proc)
-        self._first_times = self._times = cpu_times(proc)
+        self._first_times = self._times = cpu_times(self._stat)
         self._totals = self._told = self._counted(self._swap.read(0))
         self._sample = Sparing(self._sampled, share=LOAD_SHARE, clock=clock)
         self._debt_s = 0.0
@@ -291,7 +292,7 @@ class HostLoad:
         return foreign_s is not None and foreign_s > SUSPICIOUS_CPU * (now.t_s - self._totals.t_s)
 
     def _counted(self, swap_in_b: int | None) -> Totals:
-        times = self._times = cpu_times(self._proc)
+        times = self._times = cpu_times(self._stat)
         is_known = NO_TIMES not in (times, self._first_times)
         spent = times - self._first_times
         work = spent.busy - spent.interrupts - self._own.ticks

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from workers.host.kernel_files import read_raw
+
 PROC = Path("/proc")
 REMEMBERED_S = 60.0
 """For how long a process of ours that has ended is not foreign to a list that still has it."""
@@ -39,8 +41,7 @@ class Status(NamedTuple):
 def status(pid: int, proc: Path = PROC) -> Status | None:
     """Return what the kernel tells of a process, or None where there is none that can be seen."""
     try:
-        with open(f"{proc}/{pid}/stat", "rb") as file:
-            words = file.read().rpartition(b")")[2].split()  # a name may hold anything, even ") S 1"
+        words = (read_raw(f"{proc}/{pid}/stat") or b"").rpartition(b")")[2].split()  # names may hold ") S 1"
         numbers = [int(word) for word in words[1:20]]
         return Status(
             parent=numbers[0],
@@ -50,7 +51,7 @@ def status(pid: int, proc: Path = PROC) -> Status | None:
             children_ticks=numbers[12] + numbers[13],
             started_ticks=numbers[18],
         )
-    except (OSError, IndexError, ValueError):
+    except (IndexError, ValueError):
         return None
 
 

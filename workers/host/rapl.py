@@ -34,6 +34,8 @@ class EnergyCounter:
 
     def read(self) -> float | None:
         """Return the energy since the counters began [J]; None where one of them may not be read, or there is none."""
+        if not self.packages:
+            return None
         read = [read_int(zone / "energy_uj") for zone in self.packages]
         now = [uj for uj in read if uj is not None]
         if not now or len(now) < len(read):

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-SHARE = 0.0005
+SHARE = 0.0003
 """How much of one processor's time a source may take, unless it is told: all together have to stay below 1 %."""
 
 T = TypeVar("T")

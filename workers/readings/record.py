@@ -129,8 +129,7 @@ def tick(**readings: object) -> Tick:
 
 
 def _complete(names: Mapping[str, str], known: Mapping[str, object]) -> dict[str, Any]:
-    unknown = set(known) - set(names)
-    assert not unknown, f"no such fact or reading: {unknown}"
+    assert known.keys() <= names.keys(), f"no such fact or reading: {set(known) - set(names)}"
     values = {name: known.get(name) for name in names}
     return {**values, "unavailable": [name for name, value in values.items() if value is None]}
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from app.domain.errors import UnavailableError
 from app.integrations.forge import ForgeBusyError, ForgeRefusedError
 
@@ -112,6 +114,10 @@ def told() -> Iterator[None]:
         raise (_again if status >= 500 or status in (401, 408, 429) else ForgeRefusedError)(
             _said(error)
         ) from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ForgeRefusedError(f"GitHub would not take it: {where}: {first['msg']}"[:MOST_SAID]) from None
     except GitHubException as error:
         raise UnavailableError(f"GitHub cannot be reached: {error!r}"[:MOST_SAID]) from None
 

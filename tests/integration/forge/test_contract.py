@@ -1,0 +1,103 @@
+"""Every call that we make is one that GitHub's own description of its API allows, and its answer is understood."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.domain.forge import CheckOutcome, CheckState, CheckText, CommentText, Ignored, Place
+from app.integrations.forge import ForgeRefusedError
+from app.integrations.github.connection import Credentials
+from app.integrations.github.events import read_event
+from app.integrations.github.github import GitHub
+from app.reports.pull_request import check_summary, comment_body, marker_of
+from tests.factories import results
+from tests.integration.forge.contract import contract_home, contract_url
+
+__all__ = ["contract_home", "contract_url"]
+
+PLACE = Place("acme/vision", 9)
+SHA = "b" * 40
+MARKER = marker_of(5, 1)
+
+
+@pytest.fixture
+def app(contract_url: str, private_key: str) -> GitHub:
+    return GitHub("https://github.com", contract_url, Credentials(app_id="77", private_key=private_key))
+
+
+@pytest.fixture
+def token(contract_url: str) -> GitHub:
+    return GitHub("https://github.com", contract_url, Credentials(token="github_pat_x"))
+
+
+def check(state: CheckState, outcome: CheckOutcome | None = None, summary: str = "A summary.") -> CheckText:
+    return CheckText(
+        name="ratchet",
+        sha=SHA,
+        key=f"ratchet/5/{SHA}",
+        state=state,
+        title="a title",
+        summary=summary,
+        url="https://ratchet.test/checks/1",
+        outcome=outcome,
+    )
+
+
+STATES = [
+    (CheckState.QUEUED, None),
+    (CheckState.IN_PROGRESS, None),
+    *((CheckState.COMPLETED, outcome) for outcome in CheckOutcome),
+]
+
+
+@pytest.mark.parametrize(("state", "outcome"), STATES)
+def test_a_check_run_in_every_state(app: GitHub, state: CheckState, outcome: CheckOutcome | None) -> None:
+    assert app.put(PLACE, check(state, outcome), None, look_first=False) > 0
+    assert app.put(PLACE, check(state, outcome), 4, look_first=False) > 0
+    assert app.put(PLACE, check(state, outcome), None, look_first=True) > 0
+
+
+@pytest.mark.parametrize(("state", "outcome"), STATES)
+def test_a_status_in_every_state(token: GitHub, state: CheckState, outcome: CheckOutcome | None) -> None:
+    assert token.put(PLACE, check(state, outcome), None, look_first=False) > 0
+
+
+@pytest.mark.parametrize("told", [results.regressed, results.failing, results.hostile, results.worst_case])
+def test_the_texts_that_we_make(app: GitHub, token: GitHub, told: object) -> None:
+    result = told()  # type: ignore[operator]
+    page = "https://ratchet.test/checks/1"
+    summary = check_summary(result, page)
+    assert app.put(PLACE, check(CheckState.COMPLETED, CheckOutcome.FAILURE, summary), None, look_first=False)
+    comment = CommentText(1, MARKER, comment_body(result, MARKER, page))
+    for github in (app, token):
+        assert github.put(PLACE, comment, None, look_first=True) > 0
+        assert github.put(PLACE, comment, 4, look_first=False) > 0
+
+
+def test_a_pull_request(app: GitHub) -> None:
+    pull = app.pull(PLACE, 1)
+    assert pull.number > 0
+    assert pull.is_open
+    assert len(pull.head_sha) == 40
+
+
+def test_a_token_for_one_repository(app: GitHub) -> None:
+    assert app._connection.git_token(9, "vision")
+
+
+def test_what_breaks_the_description_is_refused_before_it_is_sent(app: GitHub) -> None:
+    with pytest.raises(ForgeRefusedError, match="GitHub would not take it"):
+        app.put(PLACE, check(CheckState.QUEUED, summary="x" * 70_000), None, look_first=False)
+
+
+def test_every_recorded_message_is_read_or_ignored_with_a_reason(contract_home: Path) -> None:
+    index = contract_home / "node_modules/@octokit/webhooks-examples/api.github.com/index.json"
+    recorded = json.loads(index.read_text())
+    assert len(recorded) > 50
+    for event in recorded:
+        for payload in event["examples"]:
+            read = read_event(event["name"], payload)
+            assert not (isinstance(read, Ignored) and "not understood" in read.why), (event["name"], read)
