@@ -91,7 +91,7 @@ class CheckText:
 
 @dataclass(frozen=True)
 class CommentText:
-    """What a pull request's one comment should say, in Markdown; it begins with `marker`."""
+    """What a comment of ours on a pull request should say, in Markdown; it begins with `marker`."""
 
     number: int
     marker: str
@@ -120,6 +120,27 @@ class PullEvent:
 
 
 @dataclass(frozen=True)
+class CommandEvent:
+    """Somebody asked for something in a pull request's comment."""
+
+    source: Source
+    number: int
+    comment: int
+    """The forge's id of the comment."""
+    author: str
+    text: str
+
+
+@dataclass(frozen=True)
+class RerunEvent:
+    """Somebody pressed a button of the forge that asks for a commit's check once more."""
+
+    source: Source
+    sha: str
+    author: str
+
+
+@dataclass(frozen=True)
 class Disconnected:
     """The service may not reach these repositories any more."""
 
@@ -133,4 +154,4 @@ class Ignored:
     why: str
 
 
-Event = PullEvent | Disconnected | Ignored
+Event = PullEvent | CommandEvent | RerunEvent | Disconnected | Ignored

@@ -38,6 +38,9 @@ class Forge(Protocol):
     def fetch(self, place: Place, into: Path, *refs: str) -> None:
         """Bring these refs and their history into a bare repository at `into`, made if it is new."""
 
+    def may_write(self, place: Place, login: str) -> bool:
+        """Say whether this person may push to the repository."""
+
     def put(self, place: Place, text: Text, known_id: int | None, *, look_first: bool) -> int:
         """Have the forge say this, and return its id of it.
 

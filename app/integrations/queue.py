@@ -31,6 +31,7 @@ EXAMINE = "ratchet.examine"
 ACTIVITY = "ratchet.activity"
 DELIVERY = "ratchet.delivery"
 FOLLOW = "ratchet.follow"
+OBEY = "ratchet.obey"
 SHOW = "ratchet.show"
 TELL = "ratchet.tell"
 HINT = "ratchet.hint"
@@ -53,6 +54,7 @@ _TASK_OF_TOPIC = {
     "run.activity": ACTIVITY,
     "forge.delivery": DELIVERY,
     "pull.follow": FOLLOW,
+    "pull.obey": OBEY,
     "check.show": SHOW,
     "forge.tell": TELL,
 }

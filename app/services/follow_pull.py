@@ -32,10 +32,11 @@ def follow_pull(
         _let_go(session, settings, repository, pull, before, "the pull request was closed")
         return
     trouble = seen.trouble or (FORK if pull.is_fork else "")
-    if trouble or not _has_its_check(session, pull, seen):
-        _let_go(session, settings, repository, pull, before, f"superseded by {pull.head_sha[:10]}")
+    if trouble or pull.rerun is not None or not _has_its_check(session, pull, seen):
+        why = "measured again" if before == pull.head_sha else f"superseded by {pull.head_sha[:10]}"
+        _let_go(session, settings, repository, pull, before, why)
         pull.check_id = None if trouble else _request(session, settings, repository, pull, seen)
-    pull.base_sha, pull.trouble = seen.base.sha if seen.base else None, trouble or None
+    pull.base_sha, pull.trouble, pull.rerun = seen.base.sha if seen.base else None, trouble or None, None
     session.flush()
     tell_pull(session, settings, repository, pull)
 
@@ -101,7 +102,7 @@ def _request(
         source={"kind": "bundle", "location": seen.bundle},
         base=seen.base,
         head=seen.head,
-        suites=seen.suites,
+        suites=tuple(name for name in seen.suites if pull.rerun in (None, "", name)) or seen.suites,
         trigger=EVENT,
         key=f"pull/{repository.id}/{pull.number}/{pull.checks_made}",
     )

@@ -7,12 +7,15 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.domain.forge import Disconnected, Event, Ignored, PullEvent
+from app.domain.forge import CommandEvent, Disconnected, Event, Ignored, PullEvent, RerunEvent, Source
 from app.integrations.github.events import read_event
-from app.store.repositories import forge, outbox
+from app.store.repositories import access, forge, outbox
+from app.store.tables import Repository
 
 TOPIC = "forge.delivery"
 FOLLOW = "pull.follow"
+OBEY = "pull.obey"
+LONGEST_COMMAND = 4_000
 
 KEEP = timedelta(days=14)
 """How long a message is kept after it was looked at."""
@@ -41,20 +44,42 @@ def _act(session: Session, event: Event) -> str:
     if isinstance(event, Disconnected):
         forge.disconnect(session, event.repositories)
         return f"{len(event.repositories)} repositories cannot be reached any more"
-    return _look_at_pull(session, event)
+    repository = _repository(session, event.source)
+    if isinstance(event, PullEvent):
+        want_look(session, repository.id, event.number)
+        return f"pull request {event.number} is looked at"
+    if isinstance(event, CommandEvent):
+        return _obey_later(session, repository, event)
+    return _measure_again(session, repository, event)
 
 
-def _look_at_pull(session: Session, event: PullEvent) -> str:
-    source = event.source
-    repository = forge.repository(
-        session,
-        source.id,
-        slug=source.place.slug,
-        branch=source.branch,
-        installation=source.place.installation,
+def _repository(session: Session, source: Source) -> Repository:
+    place = source.place
+    return forge.repository(
+        session, source.id, slug=place.slug, branch=source.branch, installation=place.installation
     )
-    want_look(session, repository.id, event.number)
-    return f"pull request {event.number} is looked at"
+
+
+def _obey_later(session: Session, repository: Repository, event: CommandEvent) -> str:
+    payload = {
+        "repository_id": repository.id,
+        "number": event.number,
+        "comment": event.comment,
+        "author": event.author,
+        "text": event.text[:LONGEST_COMMAND],
+    }
+    outbox.put(session, OBEY, f"{OBEY}/{repository.id}/{event.comment}", payload)
+    return f"asked for by {event.author} on pull request {event.number}"
+
+
+def _measure_again(session: Session, repository: Repository, event: RerunEvent) -> str:
+    """Have the pull requests with this head measured again; the forge lets only people press who may write."""
+    pulls = forge.pulls_of_head(session, repository.id, event.sha)
+    for pull in pulls:
+        pull.rerun = ""
+        want_look(session, repository.id, pull.number)
+        access.audit(session, event.author, "pull.rerun", f"pull/{repository.id}/{pull.number}", suite="")
+    return f"{len(pulls)} pull requests are measured again"
 
 
 def want_look(session: Session, repository_id: int, number: int, *, delay_s: float = 0.0) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import timedelta
 
 from sqlalchemy.orm import Session
@@ -14,7 +14,7 @@ from app.domain.forge import CheckOutcome, CheckState, CheckText, CommentText, T
 from app.domain.results import CheckResult
 from app.domain.verdicts import Conclusion
 from app.reports.pull_request import check_summary, comment_body, is_worth_a_comment, marker_of
-from app.reports.pull_request.markdown import words
+from app.reports.pull_request.markdown import code, words
 from app.reports.titles import check_title
 from app.services.read_check import read_check
 from app.store.repositories import forge, outbox
@@ -44,12 +44,14 @@ def show_check(session: Session, settings: ServiceSettings, check_id: int) -> No
 def tell_pull(session: Session, settings: ServiceSettings, repository: Repository, pull: PullRequest) -> None:
     """Have the forge told how a pull request stands."""
     if pull.check_id is None:
-        _want(session, repository, _check_key(repository, pull.head_sha), _untaken(repository, pull))
+        want_text(session, repository, _check_key(repository, pull.head_sha), _untaken(repository, pull))
         return
     result = read_check(session, pull.check_id)
     page = f"{settings.address}/checks/{result.id}"
     text = _of_check(repository, result, page, strict=_is_strict(session, result.id))
-    _want(session, repository, _check_key(repository, pull.head_sha), text)
+    if pull.accepted_sha == pull.head_sha and text.outcome is CheckOutcome.FAILURE:
+        text = _accepted(text, pull)
+    want_text(session, repository, _check_key(repository, pull.head_sha), text)
     _comment(session, repository, pull, result, page)
 
 
@@ -67,7 +69,7 @@ def tell_ended(
         url=f"{settings.address}/checks/{check.id}",
         outcome=CheckOutcome.CANCELLED,
     )
-    _want(session, repository, _check_key(repository, sha), text)
+    want_text(session, repository, _check_key(repository, sha), text)
 
 
 def _comment(
@@ -79,7 +81,9 @@ def _comment(
         return
     if is_worth_a_comment(result) or forge.target(session, key) is not None:
         marker = marker_of(repository.external_id, pull.number)
-        _want(session, repository, key, CommentText(pull.number, marker, comment_body(result, marker, page)))
+        want_text(
+            session, repository, key, CommentText(pull.number, marker, comment_body(result, marker, page))
+        )
 
 
 def _of_check(repository: Repository, result: CheckResult, page: str, *, strict: bool) -> CheckText:
@@ -99,6 +103,17 @@ def _of_check(repository: Repository, result: CheckResult, page: str, *, strict:
         summary=check_summary(result, page),
         url=page,
         outcome=outcome,
+    )
+
+
+def _accepted(text: CheckText, pull: PullRequest) -> CheckText:
+    """Return a check that does not pass by itself as one that somebody lets pass."""
+    by, why = pull.accepted_by or "", pull.accepted_reason or ""
+    return replace(
+        text,
+        outcome=CheckOutcome.SUCCESS,
+        title=f"accepted by {by}: {text.title}"[:LONGEST_TITLE],
+        summary=f"Accepted by {code(by)}: {words(why)}\n\n{text.summary}",
     )
 
 
@@ -128,7 +143,8 @@ def _check_key(repository: Repository, sha: str) -> str:
     return f"check/{repository.id}/{sha}"
 
 
-def _want(session: Session, repository: Repository, key: str, text: Text) -> None:
+def want_text(session: Session, repository: Repository, key: str, text: Text) -> None:
+    """Have the forge say this under the key, in place of what it said there before."""
     kind, wanted = ("check" if isinstance(text, CheckText) else "comment"), asdict(text)
     digest = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()
     target = forge.want(session, key, repository.id, kind, wanted, digest)

@@ -26,6 +26,7 @@ from app.services.device_jobs import tend_devices
 from app.services.follow_pull import follow_pull
 from app.services.lease_jobs import sweep_leases
 from app.services.look_at_pull import look_at_pull, place_of
+from app.services.obey import Asked, ask_again, obey
 from app.services.prune_bundles import prune_bundles
 from app.services.receive_delivery import act_on_delivery, find_lost_deliveries, want_look
 from app.services.relay_outbox import find_lost_hints
@@ -94,6 +95,11 @@ def _register_forge(app: Celery, service: Service) -> None:
         follow_at_forge(service, repository_id, number)
         service.relay_soon()
 
+    @_task(app, queue.OBEY)
+    def do_as_asked(repository_id: int, number: int, comment: int, author: str, text: str) -> None:
+        obey_at_forge(service, Asked(repository_id, number, comment, author, text))
+        service.relay_soon()
+
     @_task(app, queue.SHOW)
     def show(check_id: int) -> None:
         with service.database.session() as session:
@@ -121,6 +127,23 @@ def follow_at_forge(service: Service, repository_id: int, number: int) -> None:
         return
     with service.database.session() as session:
         follow_pull(session, service.settings, repository_id, number, seen)
+
+
+def obey_at_forge(service: Service, asked: Asked) -> None:
+    """Do what somebody asked for, if he may; the forge is waited for without a session."""
+    if service.forge is None:
+        return
+    with service.database.session() as session:
+        place, _ = place_of(session, asked.repository_id)
+    try:
+        may_write = service.forge.may_write(place, asked.author)
+    except RatchetError as error:
+        log.warning("%s of %s: who asked could not be looked up: %s", asked.author, place.slug, error)
+        with service.database.session() as session:
+            ask_again(session, asked, delay_s=LOOK_AGAIN_S)
+        return
+    with service.database.session() as session:
+        obey(session, service.settings, asked, may_write=may_write)
 
 
 def tell_forge(service: Service, repository_id: int) -> None:

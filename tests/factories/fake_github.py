@@ -41,6 +41,7 @@ class FakeGitHub:
         self.calls: list[tuple[str, str, dict[str, Any]]] = []
         self.moods: list[Mood] = []
         self.is_app = True
+        self.writers: set[str] = set()
         self.url = ""
         self._ids = 1000
         self._lock = threading.Lock()
@@ -161,6 +162,10 @@ def _list_comments(github: FakeGitHub, found: list[Any], query: dict[str, list[s
     return 200, {}, of_pull[(page - 1) * size : page * size]
 
 
+def _permission(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
+    return 200, {}, {"permission": "write" if found[0] in github.writers else "read"}
+
+
 def _user(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
     return 200, {}, {"login": LOGIN, "id": 1}
 
@@ -184,6 +189,7 @@ _ROUTES: list[tuple[str, str, _Act]] = [
     (rf"{_R}/issues/(\d+)/comments", "POST", _create_comment),
     (rf"{_R}/issues/(\d+)/comments", "GET", _list_comments),
     (rf"{_R}/issues/comments/(\d+)", "PATCH", _update_comment),
+    (rf"{_R}/collaborators/(\w+)/permission", "GET", _permission),
     (r"/user", "GET", _user),
     (r"/app/installations/(\d+)/access_tokens", "POST", _token),
 ]

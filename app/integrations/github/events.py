@@ -11,7 +11,17 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from app.domain.forge import Disconnected, Event, Ignored, Place, PullEvent, Source
+from app.domain.commands import read_command
+from app.domain.forge import (
+    CommandEvent,
+    Disconnected,
+    Event,
+    Ignored,
+    Place,
+    PullEvent,
+    RerunEvent,
+    Source,
+)
 
 PULL_ACTIONS = frozenset(
     ("opened", "synchronize", "reopened", "closed", "edited", "ready_for_review", "labeled", "unlabeled")
@@ -52,6 +62,37 @@ class _PullRequest(_OfRepository):
     pull_request: _Numbered
 
 
+class _Person(_Lenient):
+    login: str
+
+
+class _Issue(_Numbered):
+    pull_request: dict[str, Any] | None = None
+
+
+class _Comment(_Lenient):
+    id: int
+    body: str | None = None
+    user: _Person | None = None
+
+
+class _IssueComment(_OfRepository):
+    action: str
+    issue: _Issue
+    comment: _Comment
+
+
+class _OfCommit(_Lenient):
+    head_sha: str | None = None
+
+
+class _Rerequested(_OfRepository):
+    action: str
+    check_run: _OfCommit | None = None
+    check_suite: _OfCommit | None = None
+    sender: _Person | None = None
+
+
 class _Known(_Lenient):
     id: int
 
@@ -86,6 +127,26 @@ def _pull_request(payload: Any) -> Event:
     return PullEvent(message.source, message.pull_request.number)
 
 
+def _issue_comment(payload: Any) -> Event:
+    message = _IssueComment.model_validate(payload)
+    if message.issue.pull_request is None or message.action != "created":
+        return Ignored("no new comment on a pull request")
+    if read_command(message.comment.body or "") is None:
+        return Ignored("a comment that asks for nothing")
+    author = message.comment.user.login if message.comment.user else ""
+    return CommandEvent(
+        message.source, message.issue.number, message.comment.id, author, message.comment.body or ""
+    )
+
+
+def _rerequested(payload: Any) -> Event:
+    message = _Rerequested.model_validate(payload)
+    what = message.check_run or message.check_suite
+    if message.action != "rerequested" or what is None or not what.head_sha:
+        return Ignored(f"nothing follows from a check that is {message.action}")
+    return RerunEvent(message.source, what.head_sha, message.sender.login if message.sender else "")
+
+
 def _installation(payload: Any) -> Event:
     message = _InstallationEvent.model_validate(payload)
     if message.action not in ("deleted", "suspend"):
@@ -108,5 +169,8 @@ _READERS: dict[str, Callable[[Any], Event]] = {
     "pull_request": _pull_request,
     "installation": _installation,
     "installation_repositories": _installation_repositories,
+    "issue_comment": _issue_comment,
+    "check_run": _rerequested,
+    "check_suite": _rerequested,
     "ping": _ping,
 }

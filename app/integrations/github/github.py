@@ -20,6 +20,9 @@ STATUS_B = 140
 
 PAGE = 100
 
+WRITERS = ("admin", "write")
+"""Permissions of people who may push; `maintain` is told as `write`."""
+
 _STATUSES = {
     CheckOutcome.SUCCESS: "success",
     CheckOutcome.NEUTRAL: "success",
@@ -58,6 +61,12 @@ class GitHub:
         _git(
             ["-C", str(into), "fetch", "--quiet", "--no-tags", address, *wanted], _authorized(address, token)
         )
+
+    def may_write(self, place: Place, login: str) -> bool:
+        """Say whether this person may push; what somebody is to the repository is asked anew each time."""
+        with told():
+            answer = self._rest(place).repos.get_collaborator_permission_level(place.owner, place.name, login)
+        return answer.json().get("permission") in WRITERS
 
     def put(self, place: Place, text: Text, known_id: int | None, *, look_first: bool) -> int:
         """Create or update a check run, a commit status or a comment; return its id."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from app.domain.jobs import TERMINAL, JobState
 from app.domain.results import CheckResult, SuiteResult
 from app.domain.verdicts import Verdict
 from app.reports.pull_request import rows
 from app.reports.pull_request.markdown import block, code, size_b, words
 from app.reports.pull_request.tables import Section, sections_text
+from app.reports.quantities import duration
 from app.reports.ranking import is_unmeasured_job
-from app.reports.titles import check_title
 from app.reports.words import count, explain
 
 LIMIT_B = 60_000
@@ -27,10 +28,7 @@ def is_worth_a_comment(result: CheckResult) -> bool:
 
 def check_summary(result: CheckResult, page: str, *, limit_b: int = LIMIT_B) -> str:
     """Return the summary as Markdown in at most `limit_b` bytes, regressions first."""
-    opening = [
-        f"{words(check_title(result))}\n\n{compared(result)} · [full report]({page})",
-        idle_jobs(result),
-    ]
+    opening = [f"{compared(result)} · [full report]({page})", going_on(result), idle_jobs(result)]
     end = reproduce(result)
     room_b = limit_b - sum(size_b(part) + 2 for part in (*opening, end))
     tables = sections_text(_sections(result), page, room_b)
@@ -43,6 +41,24 @@ def compared(result: CheckResult) -> str:
     return f"base {code(result.base.sha[:10])} → head {code(result.head.sha[:10])}{subject}"
 
 
+def going_on(result: CheckResult) -> str:
+    """Return where each job stands that has not ended, a line each."""
+    going = [suite for suite in result.suites if suite.state not in TERMINAL]
+    return "\n".join(f"- {words(f'{_job(suite)}: {_stands(suite)}')}" for suite in going[:JOBS_NAMED])
+
+
+def _stands(suite: SuiteResult) -> str:
+    if suite.state == JobState.QUEUED:
+        return explain(suite.reason) or "waiting for a device"
+    spent = f"{count(suite.pairs_done, 'pair')} in {duration(suite.device_s)}" if suite.pairs_done else ""
+    most = f"at most {duration(suite.budget_s)} of device time" if suite.budget_s else ""
+    return ", ".join(filter(None, (suite.phase or "starting", spent, most)))
+
+
+def _job(suite: SuiteResult) -> str:
+    return f"{suite.name} on {suite.device_class}"
+
+
 def idle_jobs(result: CheckResult) -> str:
     """Return why jobs measured nothing, a line each."""
     idle = [suite for suite in result.suites if is_unmeasured_job(suite)]
@@ -52,7 +68,7 @@ def idle_jobs(result: CheckResult) -> str:
 
 
 def _why_idle(suite: SuiteResult) -> str:
-    return f"{suite.name} on {suite.device_class}: {explain(suite.reason) or 'nothing was measured'}"
+    return f"{_job(suite)}: {explain(suite.reason) or 'nothing was measured'}"
 
 
 def reproduce(result: CheckResult) -> str:

@@ -66,6 +66,16 @@ def pull_request(session: Session, repository_id: int, number: int) -> PullReque
     return session.scalars(query.with_for_update()).one_or_none()
 
 
+def pulls_of_head(session: Session, repository_id: int, sha: str) -> Sequence[PullRequest]:
+    """Lock and return the open pull requests whose head this is."""
+    query = select(PullRequest).where(
+        PullRequest.repository_id == repository_id,
+        PullRequest.head_sha == sha,
+        PullRequest.state == "open",
+    )
+    return session.scalars(query.order_by(PullRequest.id).with_for_update()).all()
+
+
 def pull_of_check(session: Session, check_id: int) -> tuple[PullRequest, Repository] | None:
     """Return the pull request whose newest head this check is of; None where there is none."""
     row = session.execute(

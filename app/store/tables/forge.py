@@ -70,6 +70,12 @@ class PullRequest(Table):
     """The head of a fork that a maintainer has approved."""
     check_id: Mapped[int | None] = mapped_column(ForeignKey("check.id"), index=True)
     checks_made: Mapped[int] = mapped_column(server_default="0")
+    rerun: Mapped[str | None]
+    """What is to be measured again of the same head: a suite's name, empty for all; null for nothing."""
+    accepted_sha: Mapped[str | None]
+    """The head that somebody has accepted as it is."""
+    accepted_by: Mapped[str | None]
+    accepted_reason: Mapped[str | None]
     trouble: Mapped[str | None]
     seen_at: Mapped[Now]
 

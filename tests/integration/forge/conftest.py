@@ -18,7 +18,7 @@ from fastapi.testclient import TestClient
 from httpx import Response
 from sqlalchemy import text
 
-from app.integrations.queue import DELIVERY, FOLLOW, SHOW, TELL
+from app.integrations.queue import DELIVERY, FOLLOW, OBEY, SHOW, TELL
 from app.services.conclude_check import conclude_check
 from app.services.relay_outbox import relay_outbox
 from app.tasks import celery_app
@@ -42,7 +42,13 @@ paths = ["src/", "benchmarks/"]
 [gate]
 device_minutes = 1
 """
-TASKS = {"forge.delivery": DELIVERY, "pull.follow": FOLLOW, "check.show": SHOW, "forge.tell": TELL}
+TASKS = {
+    "forge.delivery": DELIVERY,
+    "pull.follow": FOLLOW,
+    "pull.obey": OBEY,
+    "check.show": SHOW,
+    "forge.tell": TELL,
+}
 
 
 @pytest.fixture(scope="session")

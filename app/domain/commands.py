@@ -1,0 +1,66 @@
+"""What people ask of Ratchet in a pull request's comments: `/ratchet rerun`, `/ratchet accept REASON`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PREFIX = "/ratchet"
+MOST_REASON = 500
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """Measure this head again: all suites, or one."""
+
+    suite: str = ""
+
+
+@dataclass(frozen=True)
+class Accept:
+    """The change is wanted although it is slower; `reason` says why."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Help:
+    """Say what can be asked; `trouble` is why it was not understood."""
+
+    trouble: str = ""
+
+
+Command = Rerun | Accept | Help
+
+USAGE = (
+    ("/ratchet rerun [suite]", "measures this head again, all suites or one"),
+    (
+        "/ratchet accept REASON",
+        "lets the check pass although something is worse, and records who said so and why",
+    ),
+    ("/ratchet help", "says this"),
+)
+"""What can be asked, and what it does."""
+
+
+def read_command(comment: str) -> Command | None:
+    """Return what a comment asks for: its first line that begins with `/ratchet`; None where there is none."""
+    for line in comment.splitlines():
+        words = line.split()
+        if words and words[0].lower() == PREFIX:
+            return _command(words[1:])
+    return None
+
+
+def _command(words: list[str]) -> Command:
+    verb = words[0].lower() if words else "help"
+    rest = words[1:]
+    if verb == "help":
+        return Help()
+    if verb == "rerun":
+        if len(rest) > 1:
+            return Help("`rerun` takes the name of one suite, or none")
+        return Rerun(*rest)
+    if verb == "accept":
+        reason = " ".join(rest)[:MOST_REASON]
+        return Accept(reason) if reason else Help("`accept` needs a reason, for whoever asks later")
+    return Help(f"there is no command {verb[:30]!r}")

@@ -1,0 +1,86 @@
+"""Do what somebody asked for in a pull request's comment, if he may, and answer where that shows nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from sqlalchemy.orm import Session
+
+from app.config import ServiceSettings
+from app.domain.commands import USAGE, Accept, Command, Help, Rerun, read_command
+from app.domain.forge import CommentText
+from app.reports.pull_request.markdown import code, words
+from app.services.receive_delivery import OBEY, want_look
+from app.services.tell_pull import tell_pull, want_text
+from app.store.repositories import access, checks, forge, jobs, outbox
+from app.store.tables import PullRequest, Repository
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A comment that asks for something."""
+
+    repository_id: int
+    number: int
+    comment: int
+    author: str
+    text: str
+
+
+def ask_again(session: Session, asked: Asked, *, delay_s: float) -> None:
+    """Have it looked at once more."""
+    key = f"{OBEY}/{asked.repository_id}/{asked.comment}"
+    outbox.put_again(session, OBEY, key, asdict(asked), delay_s=delay_s)
+
+
+def obey(session: Session, settings: ServiceSettings, asked: Asked, *, may_write: bool) -> None:
+    """Do what was asked; a refusal and a call for help are answered in a comment of their own."""
+    repository = session.get_one(Repository, asked.repository_id)
+    pull = forge.pull_request(session, asked.repository_id, asked.number)
+    command = read_command(asked.text) or Help()
+    refusal = _refusal(session, command, pull, may_write=may_write)
+    if refusal:
+        marker = f"<!-- ratchet:answer:{asked.comment} -->"
+        text = CommentText(asked.number, marker, f"{marker}\n{refusal}\n")
+        want_text(session, repository, f"answer/{repository.id}/{asked.comment}", text)
+        return
+    assert pull is not None
+    if isinstance(command, Rerun):
+        pull.rerun = command.suite
+        want_look(session, repository.id, pull.number)
+    elif isinstance(command, Accept):
+        pull.accepted_sha, pull.accepted_by, pull.accepted_reason = (
+            pull.head_sha,
+            asked.author,
+            command.reason,
+        )
+        session.flush()
+        tell_pull(session, settings, repository, pull)
+    object_ = f"pull/{repository.id}/{pull.number}"
+    access.audit(session, asked.author, "pull.command", object_, asked=asked.text[:500], head=pull.head_sha)
+
+
+def _refusal(session: Session, command: Command, pull: PullRequest | None, *, may_write: bool) -> str:
+    """Return what is answered in place of doing it; empty where it is done, and the check itself is the answer."""
+    if isinstance(command, Help):
+        return _help(command.trouble)
+    if not may_write:
+        return "Only people with write access to this repository can ask for that."
+    if pull is None or pull.state != "open":
+        return "This pull request is not open, so there is nothing to do."
+    if isinstance(command, Rerun) and command.suite not in ("", *(known := _suites(session, pull))):
+        named = ", ".join(map(code, known)) or "none yet"
+        return f"There is no suite {code(command.suite)} in this check; it has: {named}."
+    return ""
+
+
+def _suites(session: Session, pull: PullRequest) -> list[str]:
+    check = None if pull.check_id is None else checks.one(session, pull.check_id)
+    its_jobs = [] if check is None else jobs.of_request(session, check.request_id)
+    return sorted({job.suite for job in its_jobs})
+
+
+def _help(trouble: str) -> str:
+    lines = [f"- {code(usage)} {words(what)}" for usage, what in USAGE]
+    opening = f"{trouble[:1].upper()}{trouble[1:]}. " if trouble else ""
+    return "\n".join([f"{opening}What can be asked for:", "", *lines])
