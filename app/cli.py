@@ -23,6 +23,10 @@ COMMANDS = {
     "migrate": ("app.commands.processes", "Bring a database to this release's schema."),
     "setup": ("app.commands.processes", "Schema and first tokens of a deployment."),
     "token": ("app.commands.token", "Issue, list and revoke API tokens."),
+    "github": (
+        "app.commands.github",
+        "The connection with GitHub: what is wrong with it, and how it is made.",
+    ),
 }
 """Name -> (module, one line of help); the module holds a click command of that name."""
 

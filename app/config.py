@@ -102,6 +102,9 @@ class ServiceSettings(BaseSettings):
     github_webhook_secret_file: str = Field(
         "", description="file with the webhook's secret; while it is changed, both, each on its own line"
     )
+    github_reconcile_s: float = Field(
+        600, gt=0, description="how often open pull requests are compared with what GitHub told of [s]"
+    )
     max_webhook_b: int = Field(25 * 2**20, gt=0, description="largest message of GitHub [B]")
 
     max_body_b: int = Field(8 * 2**20, gt=0, description="largest JSON body after decompression [B]")

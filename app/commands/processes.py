@@ -69,7 +69,10 @@ def beat() -> None:
     settings = _settings()
     app = make_celery(settings.redis_url)
     app.conf.beat_schedule = timetable(
-        settings.relay_interval_s, settings.sweep_interval_s, settings.prune_interval_s
+        settings.relay_interval_s,
+        settings.sweep_interval_s,
+        settings.prune_interval_s,
+        settings.github_reconcile_s,
     )
     app.Beat(scheduler_cls="app.integrations.clock:Clock", loglevel="WARNING", quiet=True).run()
 

@@ -53,6 +53,15 @@ class Pull:
         return self.head_repository != self.base_repository
 
 
+@dataclass(frozen=True)
+class OpenPull:
+    """As much of an open pull request as a list tells."""
+
+    number: int
+    head_sha: str
+    base_ref: str
+
+
 class CheckState(StrEnum):
     """Where a check on the forge stands."""
 

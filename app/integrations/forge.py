@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from app.domain.errors import UnavailableError
-from app.domain.forge import Place, Pull, Text
+from app.domain.forge import OpenPull, Place, Pull, Text
 
 
 class ForgeBusyError(UnavailableError):
@@ -34,6 +34,9 @@ class Forge(Protocol):
 
     def pull(self, place: Place, number: int) -> Pull:
         """Return the pull request as it is now."""
+
+    def open_pulls(self, place: Place) -> list[OpenPull]:
+        """Return all pull requests of the repository that are open now."""
 
     def fetch(self, place: Place, into: Path, *refs: str) -> None:
         """Bring these refs and their history into a bare repository at `into`, made if it is new."""

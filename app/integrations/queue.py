@@ -32,6 +32,7 @@ ACTIVITY = "ratchet.activity"
 DELIVERY = "ratchet.delivery"
 FOLLOW = "ratchet.follow"
 OBEY = "ratchet.obey"
+RECONCILE = "ratchet.reconcile"
 SHOW = "ratchet.show"
 TELL = "ratchet.tell"
 HINT = "ratchet.hint"
@@ -96,9 +97,11 @@ def make_celery(redis_url: str) -> Celery:
     return app
 
 
-def timetable(relay_s: float, sweep_s: float, prune_s: float) -> dict[str, dict[str, Any]]:
-    """Return Celery's schedule: how often the outbox is read unasked, leases are swept, files pruned [s]."""
-    every = {RELAY: relay_s, SWEEP: sweep_s, PRUNE: prune_s}
+def timetable(
+    relay_s: float, sweep_s: float, prune_s: float, reconcile_s: float
+) -> dict[str, dict[str, Any]]:
+    """Return Celery's schedule: how often [s] it reads the outbox, sweeps leases, prunes files, asks the forge."""
+    every = {RELAY: relay_s, SWEEP: sweep_s, PRUNE: prune_s, RECONCILE: reconcile_s}
     return {task: _every(task, seconds) for task, seconds in every.items()}
 
 

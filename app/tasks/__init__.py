@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 
 from celery import Celery
 
-from app.domain.errors import RatchetError
 from app.integrations import queue
 from app.services.announce_results import (
     announce_results,
@@ -23,25 +22,20 @@ from app.services.announce_results import (
 from app.services.ask_activity import ask, find_unasked, keep_activity, question_of
 from app.services.conclude_check import conclude_check
 from app.services.device_jobs import tend_devices
-from app.services.follow_pull import follow_pull
 from app.services.lease_jobs import sweep_leases
-from app.services.look_at_pull import look_at_pull, place_of
-from app.services.obey import Asked, ask_again, obey
 from app.services.prune_bundles import prune_bundles
-from app.services.receive_delivery import act_on_delivery, find_lost_deliveries, want_look
+from app.services.receive_delivery import find_lost_deliveries
 from app.services.relay_outbox import find_lost_hints
 from app.services.render_report import store_report
 from app.services.sweep_suspicions import find_stale_suspicions, sweep_suspicion
-from app.services.tell_forge import end_turn, say, take_turn
-from app.services.tell_pull import find_untold, show_check
+from app.services.tell_pull import find_untold
+from app.tasks.forge import register_forge
+from app.tasks.registering import task
 from app.wiring import Service
 
 log = logging.getLogger(__name__)
 
 _SERIES_AT_ONCE = 1_000
-
-LOOK_AGAIN_S = 30.0
-"""When a pull request is looked at again that the forge did not tell of [s]."""
 
 _EXAMINE_S = 5.0
 """How long one task examines a project's series before it lets others have their turn [s]."""
@@ -56,106 +50,31 @@ def celery_app(service: Service) -> Celery:
 
 
 def _register_events(app: Celery, service: Service) -> None:
-    @_task(app, queue.RELAY)
+    @task(app, queue.RELAY)
     def relay() -> None:
         service.relay()
 
-    @_task(app, queue.CONCLUDE)
+    @task(app, queue.CONCLUDE)
     def conclude(check_id: int) -> None:
         with service.database.session() as session:
             conclude_check(session, check_id)
         service.relay_soon()
 
-    @_task(app, queue.RENDER)
+    @task(app, queue.RENDER)
     def render(check_id: int) -> None:
         with service.database.session() as session:
             store_report(session, check_id)
 
-    @_task(app, queue.EXAMINE)
+    @task(app, queue.EXAMINE)
     def examine(project_id: int) -> None:
         examine_project(service, project_id)
         service.relay_soon()
 
-    @_task(app, queue.ACTIVITY)
+    @task(app, queue.ACTIVITY)
     def activity(run_id: int) -> None:
         ask_for_activity(service, run_id)
 
-    _register_forge(app, service)
-
-
-def _register_forge(app: Celery, service: Service) -> None:
-    @_task(app, queue.DELIVERY)
-    def delivery(delivery_id: int) -> None:
-        with service.database.session() as session:
-            act_on_delivery(session, delivery_id)
-        service.relay_soon()
-
-    @_task(app, queue.FOLLOW)
-    def follow(repository_id: int, number: int) -> None:
-        follow_at_forge(service, repository_id, number)
-        service.relay_soon()
-
-    @_task(app, queue.OBEY)
-    def do_as_asked(repository_id: int, number: int, comment: int, author: str, text: str) -> None:
-        obey_at_forge(service, Asked(repository_id, number, comment, author, text))
-        service.relay_soon()
-
-    @_task(app, queue.SHOW)
-    def show(check_id: int) -> None:
-        with service.database.session() as session:
-            show_check(session, service.settings, check_id)
-        service.relay_soon()
-
-    @_task(app, queue.TELL)
-    def tell(repository_id: int) -> None:
-        tell_forge(service, repository_id)
-        service.relay_soon()
-
-
-def follow_at_forge(service: Service, repository_id: int, number: int) -> None:
-    """Look at a pull request and have measured what is to be; the forge is waited for without a session."""
-    if service.forge is None:
-        return
-    with service.database.session() as session:
-        place, external_id = place_of(session, repository_id)
-    try:
-        seen = look_at_pull(service.forge, service.settings, place, external_id, number)
-    except RatchetError as error:
-        log.warning("pull request %d of %s could not be looked at: %s", number, place.slug, error)
-        with service.database.session() as session:
-            want_look(session, repository_id, number, delay_s=LOOK_AGAIN_S)
-        return
-    with service.database.session() as session:
-        follow_pull(session, service.settings, repository_id, number, seen)
-
-
-def obey_at_forge(service: Service, asked: Asked) -> None:
-    """Do what somebody asked for, if he may; the forge is waited for without a session."""
-    if service.forge is None:
-        return
-    with service.database.session() as session:
-        place, _ = place_of(session, asked.repository_id)
-    try:
-        may_write = service.forge.may_write(place, asked.author)
-    except RatchetError as error:
-        log.warning("%s of %s: who asked could not be looked up: %s", asked.author, place.slug, error)
-        with service.database.session() as session:
-            ask_again(session, asked, delay_s=LOOK_AGAIN_S)
-        return
-    with service.database.session() as session:
-        obey(session, service.settings, asked, may_write=may_write)
-
-
-def tell_forge(service: Service, repository_id: int) -> None:
-    """Say the next thing that the forge should say of a repository; it is waited for without a session."""
-    if service.forge is None:
-        return
-    with service.database.session() as session:
-        turn = take_turn(session, repository_id)
-    if turn is not None:
-        said = say(service.forge, turn)
-        with service.database.session() as session:
-            end_turn(session, turn, said)
+    register_forge(app, service)
 
 
 def ask_for_activity(service: Service, run_id: int) -> None:
@@ -215,7 +134,7 @@ def _examine_until(service: Service, due: Sequence[int], until: float, failed: s
 def _register_clockwork(app: Celery, service: Service) -> None:
     settings = service.settings
 
-    @_task(app, queue.SWEEP)
+    @task(app, queue.SWEEP)
     def sweep() -> None:
         with service.database.session() as session:
             sweep_leases(session, settings)
@@ -235,7 +154,7 @@ def _register_clockwork(app: Celery, service: Service) -> None:
             tend_devices(session, settings)
         service.relay_soon()
 
-    @_task(app, queue.PRUNE)
+    @task(app, queue.PRUNE)
     def prune() -> None:
         with service.database.session() as session:
             prune_bundles(session, settings)
@@ -254,9 +173,3 @@ def sweep_suspicions(service: Service) -> None:
                 sweep_suspicion(session, service.settings, change_id)
         except Exception:
             log.exception("change %d could not be looked at; it is tried again later", change_id)
-
-
-def _task(app: Celery, name: str) -> Callable[[Callable[..., None]], object]:
-    """Register a task with this app alone; Celery's own decorator is untyped."""
-    register: Callable[[Callable[..., None]], object] = app.task(name=name, shared=False)
-    return register

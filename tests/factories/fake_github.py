@@ -42,6 +42,11 @@ class FakeGitHub:
         self.moods: list[Mood] = []
         self.is_app = True
         self.writers: set[str] = set()
+        self.app: dict[str, Any] = {}
+        self.installations: list[dict[str, Any]] = []
+        self.hook: dict[str, Any] = {}
+        self.sent: list[dict[str, Any]] = []
+        self.permissions: dict[str, bool] = {}
         self.url = ""
         self._ids = 1000
         self._lock = threading.Lock()
@@ -118,6 +123,12 @@ def _get_pull(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> An
     return (200, {}, pull) if pull else (404, {}, {"message": "Not Found"})
 
 
+def _list_pulls(github: FakeGitHub, found: list[Any], query: dict[str, list[str]], body: Any) -> Answer:
+    page, size = int(query.get("page", ["1"])[0]), int(query.get("per_page", ["30"])[0])
+    pulls = [pull for pull in github.pulls.values() if pull["state"] == "open"]
+    return 200, {}, pulls[(page - 1) * size : page * size]
+
+
 def _create_run(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
     run = {"id": github.new_id(), **body}
     github.check_runs[run["id"]] = run
@@ -181,6 +192,7 @@ def _token(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answe
 _Act = Callable[[FakeGitHub, list[Any], dict[str, list[str]], Any], Answer]
 _R = r"/repos/acme/vision"
 _ROUTES: list[tuple[str, str, _Act]] = [
+    (rf"{_R}/pulls", "GET", _list_pulls),
     (rf"{_R}/pulls/(\d+)", "GET", _get_pull),
     (rf"{_R}/check-runs", "POST", _create_run),
     (rf"{_R}/check-runs/(\d+)", "PATCH", _update_run),
@@ -191,6 +203,11 @@ _ROUTES: list[tuple[str, str, _Act]] = [
     (rf"{_R}/issues/comments/(\d+)", "PATCH", _update_comment),
     (rf"{_R}/collaborators/(\w+)/permission", "GET", _permission),
     (r"/user", "GET", _user),
+    (_R, "GET", lambda github, *_: (200, {}, {"permissions": github.permissions})),
+    (r"/app", "GET", lambda github, *_: (200, {}, github.app)),
+    (r"/app/installations", "GET", lambda github, *_: (200, {}, github.installations)),
+    (r"/app/hook/config", "GET", lambda github, *_: (200, {}, github.hook)),
+    (r"/app/hook/deliveries", "GET", lambda github, *_: (200, {}, github.sent)),
     (r"/app/installations/(\d+)/access_tokens", "POST", _token),
 ]
 

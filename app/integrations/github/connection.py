@@ -46,7 +46,10 @@ class Credentials:
     def read(cls, app_id: str, key_file: str, token_file: str) -> Credentials:
         """Read them from their files. Raises UnavailableError, naming the file and never what is in it."""
         if app_id:
-            return cls(app_id=app_id, private_key=_text_of(key_file, "RATCHET_GITHUB_KEY_FILE"))
+            private_key = _text_of(key_file, "RATCHET_GITHUB_KEY_FILE")
+            if not _is_key(private_key):
+                raise UnavailableError(f"RATCHET_GITHUB_KEY_FILE: {key_file} holds no private key (PEM)")
+            return cls(app_id=app_id, private_key=private_key)
         return cls(token=_text_of(token_file, "RATCHET_GITHUB_TOKEN_FILE").strip())
 
 
@@ -57,6 +60,16 @@ def _text_of(file: str, name: str) -> str:
         raise UnavailableError(f"{name}: {file or 'not set'} cannot be read: {error}") from None
 
 
+def _is_key(text: str) -> bool:
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        load_pem_private_key(text.encode(), password=None)
+    except (ValueError, TypeError):  # no key at all; one behind a password
+        return False
+    return True
+
+
 class Connection:
     """Calls to one GitHub as one identity."""
 
@@ -64,6 +77,7 @@ class Connection:
         self.credentials = credentials
         self._api = api
         self._kits: dict[int | None, Kit[Any]] = {}
+        self._cache: Any = None
 
     def kit(self, installation: int | None) -> Kit[Any]:
         """Return the client that speaks for an installation; for the token, or the app itself, where there is none."""
@@ -78,6 +92,7 @@ class Connection:
             )  # of its own dependencies, as they are imported
             from githubkit import AppAuthStrategy, AppInstallationAuthStrategy, TokenAuthStrategy
             from githubkit import GitHub as Kit
+            from githubkit.cache import MemCacheStrategy
 
         known = self.credentials
         auth: Any
@@ -87,7 +102,16 @@ class Connection:
             auth = AppAuthStrategy(known.app_id, known.private_key)
         else:
             auth = AppInstallationAuthStrategy(known.app_id, known.private_key, installation)
-        return Kit(auth, base_url=self._api, timeout=CALL_S, auto_retry=False, http_cache=False)
+        # Of its own: the kit's is shared by all of a process, and knows an app's tokens by its id alone.
+        cache = self._cache = self._cache or MemCacheStrategy()
+        return Kit(
+            auth,
+            base_url=self._api,
+            timeout=CALL_S,
+            auto_retry=False,
+            http_cache=False,
+            cache_strategy=cache,
+        )
 
     def git_token(self, installation: int | None, repository: str) -> str:
         """Return a token that may read one repository's commits, for an hour at most."""
@@ -119,7 +143,8 @@ def told() -> Iterator[None]:
         where = ".".join(map(str, first["loc"]))
         raise ForgeRefusedError(f"GitHub would not take it: {where}: {first['msg']}"[:MOST_SAID]) from None
     except GitHubException as error:
-        raise UnavailableError(f"GitHub cannot be reached: {error!r}"[:MOST_SAID]) from None
+        cause = getattr(error, "exc", error)
+        raise UnavailableError(f"GitHub cannot be reached: {cause!r}"[:MOST_SAID]) from None
 
 
 def _again(message: str) -> UnavailableError:

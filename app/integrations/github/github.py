@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.domain.errors import UnavailableError
-from app.domain.forge import CheckOutcome, CheckState, CheckText, CommentText, Place, Pull, Text
+from app.domain.forge import CheckOutcome, CheckState, CheckText, CommentText, OpenPull, Place, Pull, Text
 from app.integrations.github.connection import Connection, Credentials, told
 
 FETCH_S = 900.0
@@ -50,6 +50,21 @@ class GitHub:
         with told():
             answer = self._rest(place).pulls.get(place.owner, place.name, number)
         return _pull(answer.json())
+
+    def open_pulls(self, place: Place) -> list[OpenPull]:
+        """Return all open pull requests, page by page."""
+        found: list[OpenPull] = []
+        page = 1
+        while True:
+            with told():
+                answer = self._rest(place).pulls.list(
+                    place.owner, place.name, state="open", per_page=PAGE, page=page
+                )
+            pulls = answer.json()
+            found += [OpenPull(int(p["number"]), str(p["head"]["sha"]), str(p["base"]["ref"])) for p in pulls]
+            if len(pulls) < PAGE:
+                return found
+            page += 1
 
     def fetch(self, place: Place, into: Path, *refs: str) -> None:
         """Bring refs into a bare repository; the token is in no file and on no command line."""

@@ -51,6 +51,11 @@ def repository(
     return session.get_one(Repository, repository_id, populate_existing=True)
 
 
+def connected(session: Session) -> Sequence[Repository]:
+    """Return the repositories that can be reached, in id order."""
+    return session.scalars(select(Repository).where(Repository.is_connected).order_by(Repository.id)).all()
+
+
 def disconnect(session: Session, external_ids: Sequence[int]) -> None:
     """Note that these repositories may not be reached any more."""
     session.execute(
@@ -64,6 +69,12 @@ def pull_request(session: Session, repository_id: int, number: int) -> PullReque
         PullRequest.repository_id == repository_id, PullRequest.number == number
     )
     return session.scalars(query.with_for_update()).one_or_none()
+
+
+def open_pulls(session: Session, repository_id: int) -> Sequence[PullRequest]:
+    """Return the pull requests that were open when they were last seen."""
+    query = select(PullRequest).where(PullRequest.repository_id == repository_id, PullRequest.state == "open")
+    return session.scalars(query.order_by(PullRequest.number)).all()
 
 
 def pulls_of_head(session: Session, repository_id: int, sha: str) -> Sequence[PullRequest]:

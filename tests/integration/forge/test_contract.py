@@ -84,6 +84,12 @@ def test_a_pull_request(app: GitHub) -> None:
     assert len(pull.head_sha) == 40
 
 
+def test_the_open_pull_requests(app: GitHub) -> None:
+    (pull,) = app.open_pulls(PLACE)
+    assert pull.number > 0
+    assert len(pull.head_sha) == 40
+
+
 def test_a_token_for_one_repository(app: GitHub) -> None:
     assert app._connection.git_token(9, "vision")
 

@@ -95,7 +95,7 @@ def test_agent_that_comes_to_listen_is_woken_and_hints_go_out_again(
 def test_ticks_that_nobody_takes_are_bounded_and_what_carries_an_id_is_not(
     celery: Celery, queue: CeleryQueue
 ) -> None:
-    celery.conf.beat_schedule = timetable(1.0, 1.0, 1.0)
+    celery.conf.beat_schedule = timetable(1.0, 1.0, 1.0, 1.0)
     clock = Clock(celery, schedule={})
     entries: list[ScheduleEntry] = [clock.schedule[name] for name in (RELAY, SWEEP, PRUNE)]
     for _ in range(MOST_TICKS):

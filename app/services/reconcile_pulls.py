@@ -1,0 +1,26 @@
+"""Pull requests as the forge lists them, held against what is known: messages get lost, and GitHub sends none again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy.orm import Session
+
+from app.domain.forge import OpenPull, Place
+from app.services.receive_delivery import want_look
+from app.store.repositories import forge
+
+
+def places_to_ask(session: Session) -> list[tuple[int, Place]]:
+    """Return the repositories that can be reached, and where they are."""
+    return [(its.id, Place(its.slug, its.installation)) for its in forge.connected(session)]
+
+
+def compare_pulls(session: Session, repository_id: int, listed: Sequence[OpenPull]) -> int:
+    """Have every pull request looked at that is not as it is known; return how many."""
+    known = {pull.number: (pull.head_sha, pull.base_ref) for pull in forge.open_pulls(session, repository_id)}
+    now = {pull.number: (pull.head_sha, pull.base_ref) for pull in listed}
+    strange = sorted(number for number in known.keys() | now.keys() if known.get(number) != now.get(number))
+    for number in strange:
+        want_look(session, repository_id, number)
+    return len(strange)

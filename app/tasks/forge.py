@@ -1,0 +1,122 @@
+"""What follows from the forge's messages, and what it is told. The forge is always waited for without a session."""
+
+from __future__ import annotations
+
+import logging
+
+from celery import Celery
+
+from app.domain.errors import RatchetError
+from app.integrations import queue
+from app.services.follow_pull import follow_pull
+from app.services.look_at_pull import look_at_pull, place_of
+from app.services.obey import Asked, ask_again, obey
+from app.services.receive_delivery import act_on_delivery, want_look
+from app.services.reconcile_pulls import compare_pulls, places_to_ask
+from app.services.tell_forge import end_turn, say, take_turn
+from app.services.tell_pull import show_check
+from app.tasks.registering import task
+from app.wiring import Service
+
+log = logging.getLogger(__name__)
+
+LOOK_AGAIN_S = 30.0
+"""When a pull request is looked at again that the forge did not tell of [s]."""
+
+
+def register_forge(app: Celery, service: Service) -> None:
+    """Register the tasks of the forge."""
+
+    @task(app, queue.RECONCILE)
+    def reconcile() -> None:
+        reconcile_pulls(service)
+        service.relay_soon()
+
+    @task(app, queue.DELIVERY)
+    def delivery(delivery_id: int) -> None:
+        with service.database.session() as session:
+            act_on_delivery(session, delivery_id)
+        service.relay_soon()
+
+    @task(app, queue.FOLLOW)
+    def follow(repository_id: int, number: int) -> None:
+        follow_at_forge(service, repository_id, number)
+        service.relay_soon()
+
+    @task(app, queue.OBEY)
+    def do_as_asked(repository_id: int, number: int, comment: int, author: str, text: str) -> None:
+        obey_at_forge(service, Asked(repository_id, number, comment, author, text))
+        service.relay_soon()
+
+    @task(app, queue.SHOW)
+    def show(check_id: int) -> None:
+        with service.database.session() as session:
+            show_check(session, service.settings, check_id)
+        service.relay_soon()
+
+    @task(app, queue.TELL)
+    def tell(repository_id: int) -> None:
+        tell_forge(service, repository_id)
+        service.relay_soon()
+
+
+def follow_at_forge(service: Service, repository_id: int, number: int) -> None:
+    """Look at a pull request and have measured what is to be; the forge is waited for without a session."""
+    if service.forge is None:
+        return
+    with service.database.session() as session:
+        place, external_id = place_of(session, repository_id)
+    try:
+        seen = look_at_pull(service.forge, service.settings, place, external_id, number)
+    except RatchetError as error:
+        log.warning("pull request %d of %s could not be looked at: %s", number, place.slug, error)
+        with service.database.session() as session:
+            want_look(session, repository_id, number, delay_s=LOOK_AGAIN_S)
+        return
+    with service.database.session() as session:
+        follow_pull(session, service.settings, repository_id, number, seen)
+
+
+def reconcile_pulls(service: Service) -> None:
+    """Find what the forge did not tell of; a repository that cannot be asked keeps no other from being asked."""
+    if service.forge is None:
+        return
+    with service.database.session() as session:
+        places = places_to_ask(session)
+    for repository_id, place in places:
+        try:
+            open_pulls = service.forge.open_pulls(place)
+        except RatchetError as error:
+            log.warning("the open pull requests of %s could not be listed: %s", place.slug, error)
+            continue
+        with service.database.session() as session:
+            compare_pulls(session, repository_id, open_pulls)
+
+
+def obey_at_forge(service: Service, asked: Asked) -> None:
+    """Do what somebody asked for, if he may; the forge is waited for without a session."""
+    if service.forge is None:
+        return
+    with service.database.session() as session:
+        place, _ = place_of(session, asked.repository_id)
+    try:
+        may_write = service.forge.may_write(place, asked.author)
+    except RatchetError as error:
+        log.warning("%s of %s: who asked could not be looked up: %s", asked.author, place.slug, error)
+        with service.database.session() as session:
+            ask_again(session, asked, delay_s=LOOK_AGAIN_S)
+        return
+    with service.database.session() as session:
+        obey(session, service.settings, asked, may_write=may_write)
+
+
+def tell_forge(service: Service, repository_id: int) -> None:
+    """Say the next thing that the forge should say of a repository; it is waited for without a session."""
+    if service.forge is None:
+        return
+    with service.database.session() as session:
+        turn = take_turn(session, repository_id)
+    if turn is not None:
+        said = say(service.forge, turn)
+        with service.database.session() as session:
+            end_turn(session, turn, said)
