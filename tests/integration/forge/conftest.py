@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 from celery import Celery
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
 from fastapi.testclient import TestClient
 from httpx import Response
 from sqlalchemy import text
@@ -25,6 +23,7 @@ from app.tasks import celery_app
 from app.wiring import Service
 from tests.factories.agent import FakeAgent
 from tests.factories.fake_github import APP_ID, FakeGitHub
+from tests.factories.keys import private_key_pem
 from tests.factories.repository import ToyRepository
 
 SECRET = "a-secret-of-the-webhook"
@@ -53,9 +52,7 @@ TASKS = {
 
 @pytest.fixture(scope="session")
 def private_key() -> str:
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    pem = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
-    return key.private_bytes(*pem, serialization.NoEncryption()).decode()
+    return private_key_pem()
 
 
 class World:
