@@ -129,6 +129,13 @@ class PullEvent:
 
 
 @dataclass(frozen=True)
+class BranchEvent:
+    """Somebody pushed to the repository's default branch: it is to be looked at."""
+
+    source: Source
+
+
+@dataclass(frozen=True)
 class CommandEvent:
     """Somebody asked for something in a pull request's comment."""
 
@@ -163,4 +170,4 @@ class Ignored:
     why: str
 
 
-Event = PullEvent | CommandEvent | RerunEvent | Disconnected | Ignored
+Event = PullEvent | BranchEvent | CommandEvent | RerunEvent | Disconnected | Ignored

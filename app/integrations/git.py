@@ -55,6 +55,20 @@ class Repository:
             raise DataError(f"{self.path}: {said}", code="git")
         return result.stdout.decode().strip() or None
 
+    def is_ancestor(self, one: str, other: str) -> bool:
+        """Say whether the first commit is in the history of the second; not where it is no commit here."""
+        return self._run("merge-base", "--is-ancestor", one, other).returncode == 0
+
+    def parent(self, sha: str) -> str | None:
+        """Return a commit's first parent, None for the first commit of all."""
+        words = self._git("rev-list", "--parents", "--max-count=1", sha).split()
+        return words[1] if len(words) > 1 else None
+
+    def lineage(self, base: str, head: str, most: int) -> list[tuple[str, str]]:
+        """Return (commit, its first parent) from head down to base, base itself left out, at most so many."""
+        lines = self._git("rev-list", "--first-parent", "--parents", f"--max-count={most}", f"{base}..{head}")
+        return [(words[0], words[1]) for line in lines.splitlines() if len(words := line.split()) > 1]
+
     def differs(self, base: str, head: str, globs: Sequence[str]) -> bool:
         """Say whether a file that matches one of the globs is not the same in both commits; `src/` means `src/**`."""
         paths = [f":(glob){glob}**" if glob.endswith("/") else f":(glob){glob}" for glob in globs]

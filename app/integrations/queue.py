@@ -33,6 +33,7 @@ DELIVERY = "ratchet.delivery"
 FOLLOW = "ratchet.follow"
 OBEY = "ratchet.obey"
 RECONCILE = "ratchet.reconcile"
+BRANCH = "ratchet.branch"
 SHOW = "ratchet.show"
 TELL = "ratchet.tell"
 HINT = "ratchet.hint"
@@ -55,6 +56,7 @@ _TASK_OF_TOPIC = {
     "run.activity": ACTIVITY,
     "forge.delivery": DELIVERY,
     "pull.follow": FOLLOW,
+    "branch.follow": BRANCH,
     "pull.obey": OBEY,
     "check.show": SHOW,
     "forge.tell": TELL,

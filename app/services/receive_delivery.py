@@ -7,7 +7,16 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.domain.forge import CommandEvent, Disconnected, Event, Ignored, PullEvent, RerunEvent, Source
+from app.domain.forge import (
+    BranchEvent,
+    CommandEvent,
+    Disconnected,
+    Event,
+    Ignored,
+    PullEvent,
+    RerunEvent,
+    Source,
+)
 from app.integrations.github.events import read_event
 from app.store.repositories import access, forge, outbox
 from app.store.tables import Repository
@@ -15,6 +24,7 @@ from app.store.tables import Repository
 TOPIC = "forge.delivery"
 FOLLOW = "pull.follow"
 OBEY = "pull.obey"
+BRANCH = "branch.follow"
 LONGEST_COMMAND = 4_000
 
 KEEP = timedelta(days=14)
@@ -48,6 +58,9 @@ def _act(session: Session, event: Event) -> str:
     if isinstance(event, PullEvent):
         want_look(session, repository.id, event.number)
         return f"pull request {event.number} is looked at"
+    if isinstance(event, BranchEvent):
+        want_branch(session, repository.id)
+        return f"{repository.branch} is looked at"
     if isinstance(event, CommandEvent):
         return _obey_later(session, repository, event)
     return _measure_again(session, repository, event)
@@ -86,6 +99,12 @@ def want_look(session: Session, repository_id: int, number: int, *, delay_s: flo
     """Have a pull request looked at; several wishes for the same are one."""
     payload = {"repository_id": repository_id, "number": number}
     outbox.put_again(session, FOLLOW, f"{FOLLOW}/{repository_id}/{number}", payload, delay_s=delay_s)
+
+
+def want_branch(session: Session, repository_id: int, *, delay_s: float = 0.0) -> None:
+    """Have a repository's branch looked at; several wishes are one."""
+    payload = {"repository_id": repository_id}
+    outbox.put_again(session, BRANCH, f"{BRANCH}/{repository_id}", payload, delay_s=delay_s)
 
 
 def find_lost_deliveries(session: Session, *, older_than: timedelta) -> int:

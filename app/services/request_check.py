@@ -46,6 +46,8 @@ class CheckRequest:
     trigger: str = "manual"
     key: str | None = None
     band: int = 0
+    branch: str | None = None
+    """The branch whose history both commits are of; None where head is on none yet."""
 
 
 def request_check(
@@ -271,7 +273,9 @@ def _least_timed_s(context: _Context, suite: SuiteSettings) -> float:
 def _policy(context: _Context, suite: SuiteSettings) -> dict[str, Any]:
     """Return what the judge needs to know of the settings; fixed here, so that no later change moves a verdict."""
     settings = context.wanted.settings
+    of_history = {"branch": context.wanted.branch} if context.wanted.branch else {}
     return {
+        **of_history,
         "alpha": ALPHA / context.n_jobs,
         "alpha_pass": ALPHA_PASS,
         "default": _thresholds(settings.gate.thresholds),

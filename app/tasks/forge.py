@@ -8,10 +8,11 @@ from celery import Celery
 
 from app.domain.errors import RatchetError
 from app.integrations import queue
+from app.services.follow_branch import branch_of, follow_branch, look_at_branch
 from app.services.follow_pull import follow_pull
 from app.services.look_at_pull import look_at_pull, place_of
 from app.services.obey import Asked, ask_again, obey
-from app.services.receive_delivery import act_on_delivery, want_look
+from app.services.receive_delivery import act_on_delivery, want_branch, want_look
 from app.services.reconcile_pulls import compare_pulls, places_to_ask
 from app.services.tell_forge import end_turn, say, take_turn
 from app.services.tell_pull import show_check
@@ -41,6 +42,11 @@ def register_forge(app: Celery, service: Service) -> None:
     @task(app, queue.FOLLOW)
     def follow(repository_id: int, number: int) -> None:
         follow_at_forge(service, repository_id, number)
+        service.relay_soon()
+
+    @task(app, queue.BRANCH)
+    def branch(repository_id: int) -> None:
+        follow_branch_at_forge(service, repository_id)
         service.relay_soon()
 
     @task(app, queue.OBEY)
@@ -75,6 +81,24 @@ def follow_at_forge(service: Service, repository_id: int, number: int) -> None:
         return
     with service.database.session() as session:
         follow_pull(session, service.settings, repository_id, number, seen)
+
+
+def follow_branch_at_forge(service: Service, repository_id: int) -> None:
+    """Have the newest commit of a branch measured; what the forge does not give now, the next push asks for."""
+    if service.forge is None:
+        return
+    with service.database.session() as session:
+        its = branch_of(session, repository_id)
+    try:
+        grown = look_at_branch(service.forge, service.settings, its)
+    except RatchetError as error:
+        log.warning("%s of %s could not be looked at: %s", its.name, its.place.slug, error)
+        with service.database.session() as session:
+            want_branch(session, repository_id, delay_s=LOOK_AGAIN_S)
+        return
+    if grown is not None:
+        with service.database.session() as session:
+            follow_branch(session, service.settings, repository_id, grown)
 
 
 def reconcile_pulls(service: Service) -> None:

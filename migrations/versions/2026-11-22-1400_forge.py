@@ -31,6 +31,7 @@ def upgrade() -> None:
         sa.Column("branch", sa.Text(), nullable=False),
         sa.Column("installation", sa.BigInteger(), nullable=True),
         sa.Column("project_id", sa.BigInteger(), nullable=True),
+        sa.Column("branch_sha", sa.Text(), nullable=True),
         sa.Column("is_connected", sa.Boolean(), server_default=sa.text("true"), nullable=False),
         sa.Column("busy_until", WHEN, nullable=True),
         sa.Column("created_at", WHEN, server_default=NOW, nullable=False),

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from app.domain.commands import read_command
 from app.domain.forge import (
+    BranchEvent,
     CommandEvent,
     Disconnected,
     Event,
@@ -60,6 +61,11 @@ class _OfRepository(_Lenient):
 class _PullRequest(_OfRepository):
     action: str
     pull_request: _Numbered
+
+
+class _Push(_OfRepository):
+    ref: str
+    deleted: bool = False
 
 
 class _Person(_Lenient):
@@ -127,6 +133,13 @@ def _pull_request(payload: Any) -> Event:
     return PullEvent(message.source, message.pull_request.number)
 
 
+def _push(payload: Any) -> Event:
+    message = _Push.model_validate(payload)
+    if message.deleted or message.ref != f"refs/heads/{message.source.branch}":
+        return Ignored("no push to the default branch")
+    return BranchEvent(message.source)
+
+
 def _issue_comment(payload: Any) -> Event:
     message = _IssueComment.model_validate(payload)
     if message.issue.pull_request is None or message.action != "created":
@@ -169,6 +182,7 @@ _READERS: dict[str, Callable[[Any], Event]] = {
     "pull_request": _pull_request,
     "installation": _installation,
     "installation_repositories": _installation_repositories,
+    "push": _push,
     "issue_comment": _issue_comment,
     "check_run": _rerequested,
     "check_suite": _rerequested,

@@ -17,7 +17,7 @@ from app.integrations.github.signature import secrets_of
 PERMISSIONS = {"checks": "write", "contents": "read", "metadata": "read", "pull_requests": "write"}
 """What the app has to be allowed: check runs, commits, who may push, comments on pull requests."""
 
-EVENTS = ("issue_comment", "pull_request")
+EVENTS = ("issue_comment", "pull_request", "push")
 """What the app has to be told of; of its own checks GitHub tells an app by itself."""
 
 RANKS = ("", "read", "write", "admin")

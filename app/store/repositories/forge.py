@@ -51,6 +51,11 @@ def repository(
     return session.get_one(Repository, repository_id, populate_existing=True)
 
 
+def locked(session: Session, repository_id: int) -> Repository:
+    """Lock and return a repository."""
+    return session.get_one(Repository, repository_id, populate_existing=True, with_for_update=True)
+
+
 def connected(session: Session) -> Sequence[Repository]:
     """Return the repositories that can be reached, in id order."""
     return session.scalars(select(Repository).where(Repository.is_connected).order_by(Repository.id)).all()

@@ -22,6 +22,8 @@ class Repository(Table):
     branch: Mapped[str]
     installation: Mapped[int | None]
     project_id: Mapped[int | None] = mapped_column(ForeignKey("project.id"), index=True)
+    branch_sha: Mapped[str | None]
+    """The newest commit of its branch that was asked for as a point of the history."""
     is_connected: Mapped[bool] = mapped_column(server_default=text("true"))
     busy_until: Mapped[datetime | None]
     """Somebody writes to the forge for it until then, or the forge asked for so much time."""
