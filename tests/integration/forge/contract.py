@@ -15,6 +15,27 @@ import pytest
 
 INSTALL_S, START_S = 300, 60
 
+_R = "/repos/{owner}/{repo}"
+PATHS = (
+    "/app",
+    "/app/hook/config",
+    "/app/hook/deliveries",
+    "/app/installations",
+    "/app/installations/{installation_id}/access_tokens",
+    "/user",
+    _R,
+    f"{_R}/check-runs",
+    f"{_R}/check-runs/{{check_run_id}}",
+    f"{_R}/collaborators/{{username}}/permission",
+    f"{_R}/commits/{{ref}}/check-runs",
+    f"{_R}/issues/{{issue_number}}/comments",
+    f"{_R}/issues/comments/{{comment_id}}",
+    f"{_R}/pulls",
+    f"{_R}/pulls/{{pull_number}}",
+    f"{_R}/statuses/{{sha}}",
+)
+"""All that we call."""
+
 
 def _server() -> list[str]:
     folder = os.environ.get("RATCHET_GITHUB_CONTRACT", "")
@@ -41,12 +62,14 @@ def contract_home() -> Path:
 
 
 @pytest.fixture(scope="session")
-def contract_url(contract_home: Path) -> Iterator[str]:
+def contract_url(contract_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the validating server."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [*_server(), "--port", str(port)]
+    paths = tmp_path_factory.mktemp("contract") / "paths"
+    paths.write_text("\n".join(PATHS))
+    command = [*_server(), "--port", str(port), "--paths", str(paths)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert process.stdout is not None

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from app.config import ServiceSettings
 from app.domain.forge import CheckOutcome, CheckState, CheckText, CommentText, Ignored, Place
 from app.integrations.forge import ForgeRefusedError
 from app.integrations.github.connection import Credentials
 from app.integrations.github.events import read_event
 from app.integrations.github.github import GitHub
+from app.integrations.github.inspection import inspect
 from app.reports.pull_request import check_summary, comment_body, marker_of
 from tests.factories import results
 from tests.integration.forge.contract import contract_home, contract_url
@@ -88,6 +90,25 @@ def test_the_open_pull_requests(app: GitHub) -> None:
     (pull,) = app.open_pulls(PLACE)
     assert pull.number > 0
     assert len(pull.head_sha) == 40
+
+
+def test_who_may_write(app: GitHub) -> None:
+    assert app.may_write(PLACE, "ada") is True
+
+
+def test_what_the_doctor_asks(
+    contract_url: str, private_key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "key").write_text(private_key)
+    monkeypatch.setenv("RATCHET_GITHUB_API_URL", contract_url)
+    monkeypatch.setenv("RATCHET_GITHUB_APP_ID", "1")
+    monkeypatch.setenv("RATCHET_GITHUB_KEY_FILE", str(tmp_path / "key"))
+    settings = ServiceSettings(database_url="postgresql://", redis_url="redis://")
+    found = {finding.what: finding.says for finding in inspect(settings, None)}
+    assert found["App"].startswith("Octocat App")
+    assert found["Installations"] == "installed at octocat"
+    assert "GitHub sends to https://example.com/webhook" in found["Webhook"]
+    assert "last" in found["Messages"]
 
 
 def test_a_token_for_one_repository(app: GitHub) -> None:
