@@ -147,6 +147,7 @@ def _check(
             "minimum_effect": gate.minimum_effect,
             "tolerance": gate.tolerance,
             "strict": gate.strict,
+            "comment": wanted.settings.project.comment,
             "suites": [suite.name for suite in wanted.settings.suites],
             "digest": settings_digest(wanted.settings),
         },

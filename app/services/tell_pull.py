@@ -17,6 +17,7 @@ from app.reports.pull_request import check_summary, comment_body, is_worth_a_com
 from app.reports.pull_request.markdown import code, words
 from app.reports.titles import check_title
 from app.services.read_check import read_check
+from app.settings.values import COMMENTS
 from app.store.repositories import forge, outbox
 from app.store.tables import Check, PullRequest, Repository
 
@@ -79,7 +80,9 @@ def _comment(
     key = f"comment/{repository.id}/{pull.number}"
     if pull.state != "open" or result.conclusion is None:
         return
-    if is_worth_a_comment(result) or forge.target(session, key) is not None:
+    when = session.get_one(Check, result.id).settings.get("comment", COMMENTS[0])
+    has_one = forge.target(session, key) is not None
+    if when != "never" and (when == "always" or has_one or is_worth_a_comment(result)):
         marker = marker_of(repository.external_id, pull.number)
         want_text(
             session, repository, key, CommentText(pull.number, marker, comment_body(result, marker, page))

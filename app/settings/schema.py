@@ -11,6 +11,7 @@ from typing import Any
 
 from app.settings import key_types as t
 from app.settings.values import (
+    COMMENTS,
     FORMATS,
     BudgetSettings,
     GateSettings,
@@ -105,6 +106,11 @@ PROJECT = Section(
             "branch",
             t.BRANCH,
             "The branch whose commits make the history; pull requests are held against it.",
+        ),
+        Key(
+            "comment",
+            t.choice(*COMMENTS),
+            "When a pull request is commented on: where something got better or worse, always, or never.",
         ),
     ),
     example='[project] with name = "owner/repository"',

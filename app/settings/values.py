@@ -18,6 +18,9 @@ from app.domain.units import Quantity
 FORMATS = ("json-lines",)
 """How a command may write its results; the first is the default."""
 
+COMMENTS = ("changed", "always", "never")
+"""When a pull request is commented on; the first is the default."""
+
 EVENTS = ("pull_request", "push")
 """Triggers that are no schedule."""
 
@@ -49,6 +52,7 @@ class ProjectSettings:
 
     name: str
     branch: str = "main"
+    comment: str = COMMENTS[0]
 
 
 @dataclass(frozen=True)

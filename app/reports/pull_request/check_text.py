@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.domain.jobs import TERMINAL, JobState
 from app.domain.results import CheckResult, SuiteResult
-from app.domain.verdicts import Verdict
+from app.domain.verdicts import Conclusion, Verdict
 from app.reports.pull_request import rows
 from app.reports.pull_request.markdown import block, code, size_b, words
 from app.reports.pull_request.tables import Section, sections_text
@@ -28,7 +28,12 @@ def is_worth_a_comment(result: CheckResult) -> bool:
 
 def check_summary(result: CheckResult, page: str, *, limit_b: int = LIMIT_B) -> str:
     """Return the summary as Markdown in at most `limit_b` bytes, regressions first."""
-    opening = [f"{compared(result)} · [full report]({page})", going_on(result), idle_jobs(result)]
+    opening = [
+        f"{compared(result)} · [full report]({page})",
+        going_on(result),
+        idle_jobs(result),
+        again(result),
+    ]
     end = reproduce(result)
     room_b = limit_b - sum(size_b(part) + 2 for part in (*opening, end))
     tables = sections_text(_sections(result), page, room_b)
@@ -57,6 +62,15 @@ def _stands(suite: SuiteResult) -> str:
 
 def _job(suite: SuiteResult) -> str:
     return f"{suite.name} on {suite.device_class}"
+
+
+def again(result: CheckResult) -> str:
+    """Return what to do where the change is not to blame that nothing is known."""
+    if result.conclusion not in (Conclusion.NOT_MEASURED, Conclusion.INCONCLUSIVE):
+        return ""
+    return (
+        "This is no fault of the change, and nothing is known against it. `/ratchet rerun` measures it again."
+    )
 
 
 def idle_jobs(result: CheckResult) -> str:

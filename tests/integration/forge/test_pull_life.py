@@ -69,6 +69,19 @@ def test_a_change_that_changes_nothing_is_not_commented_on(world: World) -> None
     assert world.github.comments == {}
 
 
+@pytest.mark.parametrize(("when", "slower", "comments"), [("always", 1.0, 1), ("never", 1.2, 0)])
+def test_the_settings_say_when_it_is_commented_on(
+    world: World, when: str, slower: float, comments: int
+) -> None:
+    asking = SETTINGS.replace('name = "acme/vision"', f'name = "acme/vision"\ncomment = "{when}"')
+    world.commit("settings", 1, settings=asking)
+    world.push(1, "a change", settings=asking)
+    world.happens(1, "opened")
+    measure(world, slower=slower)
+    world.settle()
+    assert len(world.github.comments) == comments
+
+
 def test_the_comment_is_edited_when_a_push_makes_it_good_again(world: World) -> None:
     world.push(1, "slower")
     world.happens(1, "opened")
