@@ -60,9 +60,22 @@ def _keep(service: Service, body: bytes, headers: dict[str, str]) -> bool:
 
 def _payload(body: bytes) -> dict[str, Any]:
     try:
-        payload = json.loads(body.replace(b"\\u0000", b""))
+        payload = json.loads(body, parse_constant=_no_number)
+        if isinstance(payload, dict):
+            return _storable(payload) if b"\\u" in body else payload
     except (ValueError, RecursionError):
-        payload = None
-    if not isinstance(payload, dict):
-        raise DataError("the body is no JSON object: set the webhook's content type to application/json")
-    return payload
+        pass
+    raise DataError("the body is no JSON object: set the webhook's content type to application/json")
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is no number of JSON's")
+
+
+def _storable(told: Any) -> Any:
+    """Return a document without what PostgreSQL keeps in no text: NUL, and halves of characters."""
+    if isinstance(told, str):
+        return told.replace("\0", "").encode("utf-8", "replace").decode()
+    if isinstance(told, dict):
+        return {_storable(key): _storable(value) for key, value in told.items()}
+    return [_storable(one) for one in told] if isinstance(told, list) else told

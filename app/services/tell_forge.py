@@ -95,7 +95,8 @@ def end_turn(session: Session, turn: Turn, said: Said) -> None:
     else:
         log.warning("%s could not be told: %s", target.key, said.error)
         if said.is_final:
-            target.error = said.error
+            # What was there may be gone. Something else to say looks for it, and makes it anew where it is.
+            target.error, target.external_id = said.error, None
     forge.end_turn(session, turn.repository_id, timedelta(seconds=said.wait_s))
     session.flush()
     if forge.waiting_targets(session, turn.repository_id):

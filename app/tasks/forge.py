@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from typing import TypeVar
 
 from celery import Celery
+from sqlalchemy.orm import Session
 
 from app.domain.errors import RatchetError
 from app.integrations import queue
+from app.integrations.forge import Forge, ForgeBusyError, ForgeRefusedError
 from app.services.follow_branch import branch_of, follow_branch, look_at_branch
 from app.services.follow_pull import follow_pull
 from app.services.look_at_pull import look_at_pull, place_of
@@ -20,6 +24,8 @@ from app.tasks.registering import task
 from app.wiring import Service
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 LOOK_AGAIN_S = 30.0
 """When a pull request is looked at again that the forge did not tell of [s]."""
@@ -66,18 +72,39 @@ def register_forge(app: Celery, service: Service) -> None:
         service.relay_soon()
 
 
+def _answer(
+    service: Service,
+    what: str,
+    ask: Callable[[Forge], T],
+    again: Callable[[Session, float], None],
+) -> T | None:
+    """Return what the forge says, None where it does not; it is asked again unless it would refuse again."""
+    assert service.forge is not None
+    try:
+        return ask(service.forge)
+    except ForgeRefusedError as error:
+        log.warning("%s is not to be had: %s", what, error)
+    except RatchetError as error:
+        log.warning("%s could not be looked at: %s", what, error)
+        wait_s = error.wait_s if isinstance(error, ForgeBusyError) else 0.0
+        with service.database.session() as session:
+            again(session, max(LOOK_AGAIN_S, wait_s))
+    return None
+
+
 def follow_at_forge(service: Service, repository_id: int, number: int) -> None:
     """Look at a pull request and have measured what is to be; the forge is waited for without a session."""
     if service.forge is None:
         return
     with service.database.session() as session:
         place, external_id = place_of(session, repository_id)
-    try:
-        seen = look_at_pull(service.forge, service.settings, place, external_id, number)
-    except RatchetError as error:
-        log.warning("pull request %d of %s could not be looked at: %s", number, place.slug, error)
-        with service.database.session() as session:
-            want_look(session, repository_id, number, delay_s=LOOK_AGAIN_S)
+    seen = _answer(
+        service,
+        f"pull request {number} of {place.slug}",
+        lambda forge: look_at_pull(forge, service.settings, place, external_id, number),
+        lambda session, wait_s: want_look(session, repository_id, number, delay_s=wait_s),
+    )
+    if seen is None:
         return
     with service.database.session() as session:
         follow_pull(session, service.settings, repository_id, number, seen)
@@ -89,13 +116,12 @@ def follow_branch_at_forge(service: Service, repository_id: int) -> None:
         return
     with service.database.session() as session:
         its = branch_of(session, repository_id)
-    try:
-        grown = look_at_branch(service.forge, service.settings, its)
-    except RatchetError as error:
-        log.warning("%s of %s could not be looked at: %s", its.name, its.place.slug, error)
-        with service.database.session() as session:
-            want_branch(session, repository_id, delay_s=LOOK_AGAIN_S)
-        return
+    grown = _answer(
+        service,
+        f"{its.name} of {its.place.slug}",
+        lambda forge: look_at_branch(forge, service.settings, its),
+        lambda session, wait_s: want_branch(session, repository_id, delay_s=wait_s),
+    )
     if grown is not None:
         with service.database.session() as session:
             follow_branch(session, service.settings, repository_id, grown)
@@ -123,12 +149,13 @@ def obey_at_forge(service: Service, asked: Asked) -> None:
         return
     with service.database.session() as session:
         place, _ = place_of(session, asked.repository_id)
-    try:
-        may_write = service.forge.may_write(place, asked.author)
-    except RatchetError as error:
-        log.warning("%s of %s: who asked could not be looked up: %s", asked.author, place.slug, error)
-        with service.database.session() as session:
-            ask_again(session, asked, delay_s=LOOK_AGAIN_S)
+    may_write = _answer(
+        service,
+        f"what {asked.author} may do at {place.slug}",
+        lambda forge: forge.may_write(place, asked.author),
+        lambda session, wait_s: ask_again(session, asked, delay_s=wait_s),
+    )
+    if may_write is None:
         return
     with service.database.session() as session:
         obey(session, service.settings, asked, may_write=may_write)

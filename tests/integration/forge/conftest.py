@@ -87,8 +87,11 @@ class World:
 
     def send(self, event: str, payload: dict[str, Any], *, guid: str = "", secret: str = SECRET) -> Response:
         """Send a message as GitHub does."""
+        return self.send_raw(event, json.dumps(payload).encode(), guid=guid, secret=secret)
+
+    def send_raw(self, event: str, body: bytes, *, guid: str = "", secret: str = SECRET) -> Response:
+        """Send these bytes as a message of GitHub's."""
         self.deliveries += 1
-        body = json.dumps(payload).encode()
         signature = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
         headers = {
             "X-GitHub-Event": event,

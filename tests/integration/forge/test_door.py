@@ -52,6 +52,25 @@ def test_a_message_over_the_limit_is_refused(world: World) -> None:
     assert world.send("ping", {"zen": "x" * 100}).status_code == 413
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"title": "NUL \\u0000 and half \\ud83d a character", "\\u0000": 1}',
+        b'{"title": "a backslash: \\\\u0000"}',
+        '{"title": "速度 🚀"}'.encode(),
+    ],
+)
+def test_texts_that_no_database_keeps_are_taken(world: World, body: bytes) -> None:
+    assert world.send_raw("star", body).status_code == 202
+    assert len(deliveries(world)) == 1
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b'{"a": NaN}', b'{"a": 1e', b"\xff\xfe", b"[" * 100_000])
+def test_a_body_that_is_no_json_is_refused(world: World, body: bytes) -> None:
+    assert world.send_raw("ping", body).status_code == 422
+    assert deliveries(world) == []
+
+
 def test_a_body_that_is_no_object_is_refused_with_what_to_do(world: World) -> None:
     answer = world.send("ping", [1])  # type: ignore[arg-type]
     assert answer.status_code == 422

@@ -108,6 +108,29 @@ def test_something_else_to_say_is_tried_again(world: World) -> None:
     assert world.run_of(head)["status"] == "in_progress"
 
 
+def test_a_comment_that_somebody_deleted_is_made_again_where_there_is_something_new(world: World) -> None:
+    opened(world)
+    measure(world, slower=1.2)
+    world.settle()
+    world.github.comments.clear()
+    world.push(1, "slower still")
+    world.happens(1, "synchronize")
+    measure(world, slower=1.3)
+    world.settle()
+    assert world.github.comments == {}, "the first try finds that it is gone"
+    world.push(1, "slower yet")
+    world.happens(1, "synchronize")
+    measure(world, slower=1.4)
+    world.settle()
+    assert len(world.github.comments) == 1
+
+
+def test_a_pull_request_that_is_gone_is_not_asked_for_again(world: World) -> None:
+    world.tell_of(7, "opened")
+    world.settle()
+    assert world.github.calls == []
+
+
 def test_many_changes_are_one_write_of_the_newest(world: World) -> None:
     opened(world)
     calls = len(world.github.calls)
