@@ -10,12 +10,14 @@ from app.reports.pull_request.markdown import block, code, size_b, words
 from app.reports.pull_request.tables import Section, sections_text
 from app.reports.quantities import duration
 from app.reports.ranking import is_unmeasured_job
+from app.reports.text import shorten
 from app.reports.words import count, explain
 
 LIMIT_B = 60_000
 """GitHub takes 65 535 characters; some room is left for what it counts otherwise."""
 
 JOBS_NAMED = 20
+LONGEST_SUBJECT = 80
 
 WORTH_A_COMMENT = (Verdict.REGRESSED, Verdict.HEAD_FAILS, Verdict.IMPROVED)
 UNCOMPARED = (Verdict.NOT_MEASURED, Verdict.BASE_FAILS, Verdict.NEW, Verdict.REMOVED)
@@ -42,7 +44,7 @@ def check_summary(result: CheckResult, page: str, *, limit_b: int = LIMIT_B) -> 
 
 def compared(result: CheckResult) -> str:
     """Return which two commits were compared."""
-    subject = f" {words(result.head.subject)}" if result.head.subject else ""
+    subject = f" {words(shorten(result.head.subject, LONGEST_SUBJECT))}" if result.head.subject else ""
     return f"base {code(result.base.sha[:10])} → head {code(result.head.sha[:10])}{subject}"
 
 

@@ -30,14 +30,14 @@ def _changed(result: CheckResult, finding: Finding) -> str:
     base, head = quantities.before_after(*case.levels, case.unit)
     change = quantities.change(case.change)
     shown = f"**{change}**" if case.verdict is Verdict.REGRESSED else change
-    cells = (
-        word_of(case.verdict).mark,
-        named(result, finding),
-        f"{base} → {head}",
-        shown,
-        interval_text(case),
-    )
+    numbers = (f"{base} → {head}", shown, interval_text(case))
+    cells = (word_of(case.verdict).mark, named(result, finding), *map(_unbroken, numbers))
     return f"| {' | '.join(cells)} |"
+
+
+def _unbroken(numbers: str) -> str:
+    """Return numbers with their units and percent signs in one line."""
+    return numbers.replace(" ", "\u00a0")
 
 
 def still_open(result: CheckResult, found: Iterable[Finding]) -> list[str]:
