@@ -9,7 +9,7 @@ from app.reports.pull_request import rows
 from app.reports.pull_request.markdown import block, code, size_b, words
 from app.reports.pull_request.tables import Section, sections_text
 from app.reports.quantities import duration
-from app.reports.ranking import is_unmeasured_job
+from app.reports.ranking import findings, is_unmeasured_job
 from app.reports.text import shorten
 from app.reports.words import count, explain
 
@@ -25,7 +25,7 @@ UNCOMPARED = (Verdict.NOT_MEASURED, Verdict.BASE_FAILS, Verdict.NEW, Verdict.REM
 
 def is_worth_a_comment(result: CheckResult) -> bool:
     """Tell whether the change did anything that its author should read of."""
-    return bool(rows.of_verdicts(result, *WORTH_A_COMMENT))
+    return any(found.case.gating and found.case.verdict in WORTH_A_COMMENT for found in findings(result))
 
 
 def check_summary(result: CheckResult, page: str, *, limit_b: int = LIMIT_B) -> str:
@@ -93,19 +93,17 @@ def reproduce(result: CheckResult) -> str:
 
 
 def _sections(result: CheckResult) -> list[Section]:
-    of = rows.of_verdicts
+    of = rows.by_verdict(result)
     return [
-        Section("Regressed", rows.HEAD, rows.changed(result, of(result, Verdict.REGRESSED))),
-        Section(
-            "Fails on head", rows.HEAD_PLAIN, rows.without_change(result, of(result, Verdict.HEAD_FAILS))
-        ),
-        Section("Improved", rows.HEAD, rows.changed(result, of(result, Verdict.IMPROVED)[::-1])),
-        Section("Inconclusive", rows.HEAD_OPEN, rows.still_open(result, of(result, Verdict.INCONCLUSIVE))),
-        Section("Not compared", rows.HEAD_PLAIN, rows.without_change(result, of(result, *UNCOMPARED))),
+        Section("Regressed", rows.HEAD, rows.changed(result, of(Verdict.REGRESSED))),
+        Section("Fails on head", rows.HEAD_PLAIN, rows.without_change(result, of(Verdict.HEAD_FAILS))),
+        Section("Improved", rows.HEAD, rows.changed(result, of(Verdict.IMPROVED)[::-1])),
+        Section("Inconclusive", rows.HEAD_OPEN, rows.still_open(result, of(Verdict.INCONCLUSIVE))),
+        Section("Not compared", rows.HEAD_PLAIN, rows.without_change(result, of(*UNCOMPARED))),
         Section(
             "No regression",
             rows.HEAD,
-            rows.changed(result, of(result, Verdict.NO_REGRESSION)),
+            rows.changed(result, of(Verdict.NO_REGRESSION)),
             is_folded=True,
         ),
     ]

@@ -38,14 +38,12 @@ def _folded_reproduce(result: CheckResult) -> str:
 
 
 def _sections(result: CheckResult) -> list[Section]:
-    of = rows.of_verdicts
-    improved = of(result, Verdict.IMPROVED)[::-1]
-    open_ones = of(result, Verdict.INCONCLUSIVE)
+    of = rows.by_verdict(result)
+    improved = of(Verdict.IMPROVED)[::-1]
+    open_ones = of(Verdict.INCONCLUSIVE)
     return [
-        Section("Regressed", rows.HEAD, rows.changed(result, of(result, Verdict.REGRESSED))),
-        Section(
-            "Fails on head", rows.HEAD_PLAIN, rows.without_change(result, of(result, Verdict.HEAD_FAILS))
-        ),
+        Section("Regressed", rows.HEAD, rows.changed(result, of(Verdict.REGRESSED))),
+        Section("Fails on head", rows.HEAD_PLAIN, rows.without_change(result, of(Verdict.HEAD_FAILS))),
         Section(
             "Improved", rows.HEAD, rows.changed(result, improved), is_folded=len(improved) > OPEN_AT_MOST
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from app.domain.results import CheckResult
 from app.domain.verdicts import Verdict
@@ -65,6 +65,11 @@ def named(result: CheckResult, finding: Finding) -> str:
     return f"{code(finding.name)}{f' {words(job)}' if job else ''}{flags}"
 
 
-def of_verdicts(result: CheckResult, *verdicts: Verdict) -> list[Finding]:
-    """Return the gating results of these verdicts, worst first."""
-    return [finding for finding in gating(result) if finding.case.verdict in verdicts]
+def by_verdict(result: CheckResult) -> Callable[..., list[Finding]]:
+    """Return what gives the gating results of some verdicts, worst first; they are sorted once."""
+    found = gating(result)
+
+    def of(*verdicts: Verdict) -> list[Finding]:
+        return [finding for finding in found if finding.case.verdict in verdicts]
+
+    return of
