@@ -13,6 +13,7 @@ FIGURES = (
     "ingest",
     "startup",
     "claims",
+    "webhooks",
     "footprint",
     "telemetry",
     "faults",
