@@ -10,9 +10,7 @@ MOST_REASON = 500
 
 @dataclass(frozen=True)
 class Rerun:
-    """Measure this head again: all suites, or one."""
-
-    suite: str = ""
+    """Measure this head again."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class Help:
 Command = Rerun | Accept | Help
 
 USAGE = (
-    ("/ratchet rerun [suite]", "measures this head again, all suites or one"),
+    ("/ratchet rerun", "measures this head again"),
     (
         "/ratchet accept REASON",
         "lets the check pass although something is worse, and records who said so and why",
@@ -57,10 +55,10 @@ def _command(words: list[str]) -> Command:
     if verb == "help":
         return Help()
     if verb == "rerun":
-        if len(rest) > 1:
-            return Help("`rerun` takes the name of one suite, or none")
-        return Rerun(*rest)
+        if rest:
+            return Help("`rerun` measures all suites: one alone would hide what the others said")
+        return Rerun()
     if verb == "accept":
         reason = " ".join(rest)[:MOST_REASON]
         return Accept(reason) if reason else Help("`accept` needs a reason, for whoever asks later")
-    return Help(f"there is no command {verb[:30]!r}")
+    return Help("there is no such command")

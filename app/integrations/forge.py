@@ -6,6 +6,7 @@ however often it is asked, `UnavailableError` where nobody knows whether it was 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -38,8 +39,8 @@ class Forge(Protocol):
     def open_pulls(self, place: Place) -> list[OpenPull]:
         """Return all pull requests of the repository that are open now."""
 
-    def fetch(self, place: Place, into: Path, *refs: str) -> None:
-        """Bring these refs and their history into a bare repository at `into`, made if it is new."""
+    def fetch(self, place: Place, into: Path, refs: Mapping[str, str]) -> None:
+        """Bring refs and their history into a bare repository, made if it is new: theirs → what we call it there."""
 
     def may_write(self, place: Place, login: str) -> bool:
         """Say whether this person may push to the repository."""

@@ -12,5 +12,5 @@ TOPIC = "check.show"
 def check_moved(session: Session, check_id: int) -> None:
     """Tell that something of a check is new; many such words at once are one message to the forge."""
     notify.check_changed(session, check_id)
-    if forge.pull_of_check(session, check_id) is not None:
+    if forge.is_of_pull(session, check_id):
         outbox.put_again(session, TOPIC, f"{TOPIC}/{check_id}", {"check_id": check_id})

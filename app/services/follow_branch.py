@@ -13,7 +13,8 @@ from app.domain.forge import Place
 from app.domain.results import CommitRef
 from app.integrations.forge import Forge
 from app.services.access import Principal, Scope
-from app.services.mirrors import Mirror, fetched
+from app.services.mirrors import Mirror, fetched, ours
+from app.services.receive_delivery import want_branch
 from app.services.request_check import CheckRequest, request_check
 from app.settings import Settings
 from app.store.repositories import forge as rows
@@ -64,7 +65,7 @@ def look_at_branch(forge: Forge, settings: ServiceSettings, branch: Branch) -> G
     """Fetch the branch and return what is to be measured of it, None where nothing is. Raises what the forge raises."""
     ref = f"refs/heads/{branch.name}"
     with fetched(forge, settings, branch.place, branch.external_id, ref) as mirror:
-        head = mirror.commit(ref)
+        head = mirror.commit(ours(ref))
         base = _base(mirror, head, branch.since)
         return None if base is None else _grown(mirror, base, head, branch)
 
@@ -92,10 +93,13 @@ def _grown(mirror: Mirror, base: CommitRef, head: CommitRef, branch: Branch) -> 
     return Grown(base, head, line, its_settings, suites, mirror.bundle(base, head))
 
 
-def follow_branch(session: Session, settings: ServiceSettings, repository_id: int, grown: Grown) -> None:
-    """Have it measured, once."""
+def follow_branch(
+    session: Session, settings: ServiceSettings, repository_id: int, branch: Branch, grown: Grown
+) -> None:
+    """Have it measured, once; where somebody else has meanwhile, it is looked at again."""
     repository = rows.locked(session, repository_id)
-    if repository.branch_sha == grown.head.sha:
+    if repository.branch_sha != branch.since:
+        want_branch(session, repository_id)
         return
     wanted = CheckRequest(
         settings=grown.settings,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
@@ -12,26 +14,33 @@ from app.services.look_at_pull import EVENT, Seen
 from app.services.request_check import CheckRequest, request_check
 from app.services.tell_pull import tell_ended, tell_pull
 from app.settings import settings_digest
-from app.store.repositories import checks, forge
+from app.store.repositories import checks, forge, projects
 from app.store.tables import Check, PullRequest, Repository
 
 WHO = Principal(0, "github", frozenset((Scope.JOBS_CREATE,)), None)
 
-FORK = "it comes from a fork, and code from forks is not run"
-
 
 def follow_pull(
-    session: Session, settings: ServiceSettings, repository_id: int, number: int, seen: Seen
+    session: Session,
+    settings: ServiceSettings,
+    repository_id: int,
+    number: int,
+    seen: Seen,
+    asked_at: datetime,
 ) -> None:
-    """Store what was seen, and have measured what is to be measured now."""
-    repository = session.get_one(Repository, repository_id)
+    """Store what was seen when it was asked for, and have measured what is to be measured; not what is known newer."""
+    repository = forge.locked(session, repository_id)
     pull = forge.pull_request(session, repository_id, number)
+    if pull is not None and pull.seen_at > asked_at:
+        return
     before = None if pull is None else pull.head_sha
     pull = _stored(session, repository, pull, seen.pull)
+    pull.seen_at = asked_at
     if pull.state != "open":
+        pull.rerun = None
         _let_go(session, settings, repository, pull, before, "the pull request was closed")
         return
-    trouble = seen.trouble or (FORK if pull.is_fork else "")
+    trouble = seen.trouble or _whose(session, repository, seen)
     if trouble or pull.rerun is not None or not _has_its_check(session, pull, seen):
         why = "measured again" if before == pull.head_sha else f"superseded by {pull.head_sha[:10]}"
         _let_go(session, settings, repository, pull, before, why)
@@ -39,6 +48,16 @@ def follow_pull(
     pull.base_sha, pull.trouble, pull.rerun = seen.base.sha if seen.base else None, trouble or None, None
     session.flush()
     tell_pull(session, settings, repository, pull)
+
+
+def _whose(session: Session, repository: Repository, seen: Seen) -> str:
+    """Return why its settings are refused: a project is of one repository, and no other writes to its history."""
+    assert seen.settings is not None
+    project = projects.find_project(session, seen.settings.project.name)
+    owner = None if project is None else forge.owner_of(session, project.id)
+    if owner is None or owner.id == repository.id:
+        return ""
+    return f"its settings name the project {seen.settings.project.name}, which is of another repository"
 
 
 def _stored(session: Session, repository: Repository, pull: PullRequest | None, told: Pull) -> PullRequest:
@@ -102,8 +121,9 @@ def _request(
         source={"kind": "bundle", "location": seen.bundle},
         base=seen.base,
         head=seen.head,
-        suites=tuple(name for name in seen.suites if pull.rerun in (None, "", name)) or seen.suites,
+        suites=seen.suites,
         trigger=EVENT,
+        base_branch=pull.base_ref,
         key=f"pull/{repository.id}/{pull.number}/{pull.checks_made}",
     )
     check: Check = request_check(session, settings, WHO, wanted)

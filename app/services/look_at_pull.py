@@ -11,11 +11,13 @@ from app.domain.errors import DataError
 from app.domain.forge import Place, Pull
 from app.domain.results import CommitRef
 from app.integrations.forge import Forge
-from app.services.mirrors import SETTINGS_FILE, Mirror, fetched
+from app.services.mirrors import SETTINGS_FILE, Mirror, fetched, ours
 from app.settings import Settings
 from app.store.tables import Repository
 
 EVENT = "pull_request"
+
+FORK = "it comes from a fork, and code from forks is not run"
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ def look_at_pull(
     pull = forge.pull(place, number)
     if not pull.is_open:
         return Seen(pull)
+    if pull.is_fork:
+        return Seen(pull, trouble=FORK)
     refs = f"refs/heads/{pull.base_ref}", f"refs/pull/{number}/head"
     with fetched(forge, settings, place, external_id, *refs) as mirror:
         return _read(mirror, pull)
@@ -58,7 +62,7 @@ def look_at_pull(
 
 def _read(mirror: Mirror, pull: Pull) -> Seen:
     head = mirror.commit(pull.head_sha)
-    base_sha = mirror.git.merge_base(f"refs/heads/{pull.base_ref}", head.sha)
+    base_sha = mirror.git.merge_base(ours(f"refs/heads/{pull.base_ref}"), head.sha)
     if base_sha is None:
         return Seen(pull, trouble=f"it has no commit in common with {pull.base_ref}")
     return _measured(mirror, Seen(pull, mirror.commit(base_sha), head))

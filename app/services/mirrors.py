@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from app.config import ServiceSettings
+from app.domain.errors import UnavailableError
 from app.domain.forge import Place
 from app.domain.results import CommitRef
 from app.integrations.forge import Forge
@@ -32,11 +34,24 @@ def fetched(
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        forge.fetch(place, path, *refs)
+        _take(handle, place)
+        forge.fetch(place, path, {ref: ours(ref) for ref in refs})
         yield Mirror(Repository(path), settings.data_dir / "bundles")
     finally:
         os.close(handle)
+
+
+def _take(handle: int, place: Place) -> None:
+    """Lock a mirror. Raises UnavailableError where another has it: nobody waits for a fetch of somebody else's."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise UnavailableError(f"{place.slug} is being fetched just now", code="mirror_busy") from None
+
+
+def ours(ref: str) -> str:
+    """Return what a ref of the forge is called in a mirror: names that would be in each other's way are in none."""
+    return f"refs/fetched/{hashlib.sha256(ref.encode()).hexdigest()[:20]}"
 
 
 class Mirror:

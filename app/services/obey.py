@@ -12,7 +12,7 @@ from app.domain.forge import CommentText
 from app.reports.pull_request.markdown import code, words
 from app.services.receive_delivery import OBEY, want_look
 from app.services.tell_pull import tell_pull, want_text
-from app.store.repositories import access, checks, forge, jobs, outbox
+from app.store.repositories import access, forge, outbox
 from app.store.tables import PullRequest, Repository
 
 
@@ -33,12 +33,18 @@ def ask_again(session: Session, asked: Asked, *, delay_s: float) -> None:
     outbox.put_again(session, OBEY, key, asdict(asked), delay_s=delay_s)
 
 
+def drop(session: Session, asked: Asked) -> None:
+    """Let it be: the forge does not say who asked."""
+    outbox.forget(session, f"{OBEY}/{asked.repository_id}/{asked.comment}")
+
+
 def obey(session: Session, settings: ServiceSettings, asked: Asked, *, may_write: bool) -> None:
     """Do what was asked; a refusal and a call for help are answered in a comment of their own."""
+    outbox.forget(session, f"{OBEY}/{asked.repository_id}/{asked.comment}")
     repository = session.get_one(Repository, asked.repository_id)
     pull = forge.pull_request(session, asked.repository_id, asked.number)
     command = read_command(asked.text) or Help()
-    refusal = _refusal(session, command, pull, may_write=may_write)
+    refusal = _refusal(command, pull, may_write=may_write)
     if refusal:
         marker = f"<!-- ratchet:answer:{asked.comment} -->"
         text = CommentText(asked.number, marker, f"{marker}\n{refusal}\n")
@@ -46,7 +52,7 @@ def obey(session: Session, settings: ServiceSettings, asked: Asked, *, may_write
         return
     assert pull is not None
     if isinstance(command, Rerun):
-        pull.rerun = command.suite
+        pull.rerun = ""
         want_look(session, repository.id, pull.number)
     elif isinstance(command, Accept):
         pull.accepted_sha, pull.accepted_by, pull.accepted_reason = (
@@ -60,7 +66,7 @@ def obey(session: Session, settings: ServiceSettings, asked: Asked, *, may_write
     access.audit(session, asked.author, "pull.command", object_, asked=asked.text[:500], head=pull.head_sha)
 
 
-def _refusal(session: Session, command: Command, pull: PullRequest | None, *, may_write: bool) -> str:
+def _refusal(command: Command, pull: PullRequest | None, *, may_write: bool) -> str:
     """Return what is answered in place of doing it; empty where it is done, and the check itself is the answer."""
     if isinstance(command, Help):
         return _help(command.trouble)
@@ -68,16 +74,7 @@ def _refusal(session: Session, command: Command, pull: PullRequest | None, *, ma
         return "Only people with write access to this repository can ask for that."
     if pull is None or pull.state != "open":
         return "This pull request is not open, so there is nothing to do."
-    if isinstance(command, Rerun) and command.suite not in ("", *(known := _suites(session, pull))):
-        named = ", ".join(map(code, known)) or "none yet"
-        return f"There is no suite {code(command.suite)} in this check; it has: {named}."
     return ""
-
-
-def _suites(session: Session, pull: PullRequest) -> list[str]:
-    check = None if pull.check_id is None else checks.one(session, pull.check_id)
-    its_jobs = [] if check is None else jobs.of_request(session, check.request_id)
-    return sorted({job.suite for job in its_jobs})
 
 
 def _help(trouble: str) -> str:

@@ -50,7 +50,8 @@ def publish_run(session: Session, run: Run) -> int:
 def _branches(session: Session, job: Job) -> dict[str, str | None]:
     """Return whose history each arm's results extend: a check's head is on no branch yet, its base is."""
     own: str | None = job.policy.get("history") or job.policy.get("branch")
-    return {"base": own or session.get_one(Project, job.project_id).branch, "head": own}
+    of_base = own or job.policy.get("base_branch") or session.get_one(Project, job.project_id).branch
+    return {"base": of_base, "head": own}
 
 
 def _fits(row: VerdictRow, series: KnownSeries) -> bool:

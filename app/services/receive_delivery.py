@@ -108,11 +108,16 @@ def want_branch(session: Session, repository_id: int, *, delay_s: float = 0.0) -
 
 
 def find_lost_deliveries(session: Session, *, older_than: timedelta) -> int:
-    """Have messages looked at again that nobody looked at for so long; return how many. Forget old ones."""
+    """Have looked at again what nobody looked at for so long; return how many messages. Forget old ones."""
     lost = forge.waiting_deliveries(session, older_than=older_than)
     for delivery_id in lost:
         outbox.put_again(
             session, TOPIC, f"{TOPIC}/{delivery_id}", {"delivery_id": delivery_id}, sent_before=older_than
         )
+    for repository_id, number in forge.unlooked(session):
+        payload = {"repository_id": repository_id, "number": number}
+        key = f"{FOLLOW}/{repository_id}/{number}"
+        outbox.put_again(session, FOLLOW, key, payload, sent_before=older_than)
+    outbox.send_again(session, OBEY, sent_before=older_than)
     forge.forget_deliveries(session, older_than=KEEP)
     return len(lost)

@@ -48,6 +48,8 @@ class CheckRequest:
     band: int = 0
     branch: str | None = None
     """The branch whose history both commits are of; None where head is on none yet."""
+    base_branch: str | None = None
+    """The branch that base is of; None for the project's own."""
 
 
 def request_check(
@@ -274,7 +276,8 @@ def _least_timed_s(context: _Context, suite: SuiteSettings) -> float:
 def _policy(context: _Context, suite: SuiteSettings) -> dict[str, Any]:
     """Return what the judge needs to know of the settings; fixed here, so that no later change moves a verdict."""
     settings = context.wanted.settings
-    of_history = {"branch": context.wanted.branch} if context.wanted.branch else {}
+    branches = {"branch": context.wanted.branch, "base_branch": context.wanted.base_branch}
+    of_history = {name: branch for name, branch in branches.items() if branch}
     return {
         **of_history,
         "alpha": ALPHA / context.n_jobs,

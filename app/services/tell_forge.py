@@ -26,6 +26,9 @@ REST_S = 1.0
 
 LONGEST_WAIT_S = 600.0
 
+REFUSED_S = 3600.0
+"""What was refused is tried again as seldom: a permission may have been given meanwhile."""
+
 
 @dataclass(frozen=True)
 class Turn:
@@ -34,7 +37,8 @@ class Turn:
     target_id: int
     repository_id: int
     place: Place
-    text: Text
+    text: Text | None
+    """None for what another release wished, and this one does not know."""
     digest: str
     known_id: int | None
     attempts: int
@@ -47,6 +51,8 @@ class Said:
     external_id: int | None = None
     error: str = ""
     is_final: bool = False
+    is_busy: bool = False
+    """The forge wants to be left alone, whatever it is about."""
     wait_s: float = REST_S
 
 
@@ -75,42 +81,63 @@ def take_turn(session: Session, repository_id: int) -> Turn | None:
 
 def say(its_forge: Forge, turn: Turn) -> Said:
     """Say it. An earlier try may have had an effect that nobody heard of: then what is there is looked for first."""
+    if turn.text is None:
+        return Said(error="this release does not know what was to be told", is_final=True)
+    later_s = min(2.0 ** (turn.attempts + 1), LONGEST_WAIT_S)
     try:
         told = its_forge.put(turn.place, turn.text, turn.known_id, look_first=turn.attempts > 0)
         return Said(external_id=told)
     except ForgeBusyError as error:
-        return Said(error=str(error), wait_s=error.wait_s)
+        return Said(error=str(error), wait_s=error.wait_s, is_busy=True)
     except ForgeRefusedError as error:
         return Said(error=str(error), is_final=True)
     except UnavailableError as error:
-        return Said(error=str(error), wait_s=min(2.0 ** (turn.attempts + 1), LONGEST_WAIT_S))
+        return Said(error=str(error), wait_s=later_s)
+    except Exception as error:  # one text that cannot be said must not keep the others from being told
+        log.exception("target %d could not be told", turn.target_id)
+        return Said(error=repr(error)[:500], wait_s=later_s)
 
 
 def end_turn(session: Session, turn: Turn, said: Said) -> None:
     """Store how it went, and have the rest said."""
+    # Before the target, as whoever takes a turn does.
+    rest_s = said.wait_s if said.is_busy else REST_S
+    forge.end_turn(session, turn.repository_id, timedelta(seconds=rest_s))
     target = session.get_one(Target, turn.target_id, populate_existing=True, with_for_update=True)
     if said.external_id is not None:
         target.external_id, target.told_digest = said.external_id, turn.digest
         target.told_at, target.attempts = clock.now(session), 0
     else:
-        log.warning("%s could not be told: %s", target.key, said.error)
-        if said.is_final:
-            # What was there may be gone. Something else to say looks for it, and makes it anew where it is.
-            target.error, target.external_id = said.error, None
-    forge.end_turn(session, turn.repository_id, timedelta(seconds=said.wait_s))
+        _put_off(session, target, turn, said)
     session.flush()
     if forge.waiting_targets(session, turn.repository_id):
+        want_telling(session, turn.repository_id, delay_s=rest_s)
+    elif said.error and not said.is_final:
         want_telling(session, turn.repository_id, delay_s=said.wait_s)
 
 
-def _text(kind: str, wanted: dict[str, Any]) -> Text:
-    if kind == "comment":
-        return CommentText(**wanted)
+def _put_off(session: Session, target: Target, turn: Turn, said: Said) -> None:
+    """Have it tried later; something else to say, which may have come meanwhile, is told at once."""
+    log.warning("%s could not be told: %s", target.key, said.error)
+    if said.is_final:
+        # What was there may be gone: the next try looks for it, and makes it anew where it is.
+        target.external_id = None
+    if target.wanted_digest == turn.digest:
+        target.error = said.error if said.is_final else None
+        forge.delay(session, target, timedelta(seconds=REFUSED_S if said.is_final else said.wait_s))
+
+
+def _text(kind: str, wanted: dict[str, Any]) -> Text | None:
+    try:
+        return CommentText(**wanted) if kind == "comment" else _check_text(wanted)
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _check_text(wanted: dict[str, Any]) -> CheckText:
     outcome = wanted["outcome"]
-    return CheckText(
-        **{
-            **wanted,
-            "state": CheckState(wanted["state"]),
-            "outcome": CheckOutcome(outcome) if outcome else None,
-        }
-    )
+    known = {
+        "state": CheckState(wanted["state"]),
+        "outcome": CheckOutcome(outcome) if outcome else None,
+    }
+    return CheckText(**{**wanted, **known})

@@ -15,6 +15,7 @@ from app.domain.results import CheckResult
 from app.domain.verdicts import Conclusion
 from app.reports.pull_request import check_summary, comment_body, is_worth_a_comment, marker_of
 from app.reports.pull_request.markdown import code, words
+from app.reports.text import shorten
 from app.reports.titles import check_title
 from app.services.read_check import read_check
 from app.settings.values import COMMENTS
@@ -25,7 +26,11 @@ NAME = "ratchet"
 """What the check is called on the forge; branch protection refers to it."""
 
 TOPIC = "forge.tell"
+SHOW = "check.show"
 LONGEST_TITLE = 250
+LONGEST_LINE, MOST_LINES = 500, 50
+"""Of what is said of a head that is not measured."""
+
 
 OUTCOMES = {
     Conclusion.PASSED: CheckOutcome.SUCCESS,
@@ -43,17 +48,24 @@ def show_check(session: Session, settings: ServiceSettings, check_id: int) -> No
 
 
 def tell_pull(session: Session, settings: ServiceSettings, repository: Repository, pull: PullRequest) -> None:
-    """Have the forge told how a pull request stands."""
+    """Have the forge told how a pull request stands. The caller has locked it: what is newer must not be overtaken."""
     if pull.check_id is None:
-        want_text(session, repository, _check_key(repository, pull.head_sha), _untaken(repository, pull))
+        _tell_why_not(session, repository, pull)
         return
     result = read_check(session, pull.check_id)
     page = f"{settings.address}/checks/{result.id}"
-    text = _of_check(repository, result, page, strict=_is_strict(session, result.id))
+    text = _of_check(result, page, strict=_is_strict(session, result.id))
+    _want_run(session, repository, text, f"{result.id}")
     if pull.accepted_sha == pull.head_sha and text.outcome is CheckOutcome.FAILURE:
-        text = _accepted(text, pull)
-    want_text(session, repository, _check_key(repository, pull.head_sha), text)
+        _want_run(session, repository, _accepted(text, pull), f"{result.id}/accepted")
     _comment(session, repository, pull, result, page)
+
+
+def _tell_why_not(session: Session, repository: Repository, pull: PullRequest) -> None:
+    """Have it told that nothing is measured; not over what another pull request's check says of the same commit."""
+    others = forge.pulls_of_head(session, repository.id, pull.head_sha)
+    if not any(other.check_id is not None for other in others):
+        _want_run(session, repository, _untaken(pull), f"pull {pull.number}")
 
 
 def tell_ended(
@@ -63,14 +75,21 @@ def tell_ended(
     text = CheckText(
         name=NAME,
         sha=sha,
-        key=_external_id(repository, sha),
+        key="",
         state=CheckState.COMPLETED,
         title=why,
         summary=words(why),
         url=f"{settings.address}/checks/{check.id}",
         outcome=CheckOutcome.CANCELLED,
     )
-    want_text(session, repository, _check_key(repository, sha), text)
+    _want_run(session, repository, text, f"{check.id}")
+
+
+def _want_run(session: Session, repository: Repository, text: CheckText, which: str) -> None:
+    """Have a check run told. Each is of one check of ours: what has ended on GitHub is never taken up again there."""
+    key = f"{repository.id}/{text.sha}/{which}"
+    named = replace(text, key=f"{NAME}/{repository.external_id}/{text.sha}/{which}")
+    want_text(session, repository, f"check/{key}", named)
 
 
 def _comment(
@@ -89,7 +108,7 @@ def _comment(
         )
 
 
-def _of_check(repository: Repository, result: CheckResult, page: str, *, strict: bool) -> CheckText:
+def _of_check(result: CheckResult, page: str, *, strict: bool) -> CheckText:
     state, outcome = CheckState.QUEUED, None
     if result.conclusion is not None:
         state, outcome = CheckState.COMPLETED, OUTCOMES[result.conclusion]
@@ -100,7 +119,7 @@ def _of_check(repository: Repository, result: CheckResult, page: str, *, strict:
     return CheckText(
         name=NAME,
         sha=result.head.sha,
-        key=_external_id(repository, result.head.sha),
+        key="",
         state=state,
         title=check_title(result)[:LONGEST_TITLE],
         summary=check_summary(result, page),
@@ -120,30 +139,24 @@ def _accepted(text: CheckText, pull: PullRequest) -> CheckText:
     )
 
 
-def _untaken(repository: Repository, pull: PullRequest) -> CheckText:
+def _untaken(pull: PullRequest) -> CheckText:
     """Return what is said of a head of which nothing is measured, and why."""
     why = pull.trouble or "nothing of it is measured"
     return CheckText(
         name=NAME,
         sha=pull.head_sha,
-        key=_external_id(repository, pull.head_sha),
+        key="",
         state=CheckState.COMPLETED,
         title=f"not measured: {why.partition(chr(10))[0]}"[:LONGEST_TITLE],
-        summary="\n".join(f"- {words(line)}" for line in why.splitlines()),
+        summary="\n".join(
+            f"- {words(shorten(line, LONGEST_LINE))}" for line in why.splitlines()[:MOST_LINES]
+        ),
         outcome=CheckOutcome.NEUTRAL,
     )
 
 
 def _is_strict(session: Session, check_id: int) -> bool:
     return bool(session.get_one(Check, check_id).settings["strict"])
-
-
-def _external_id(repository: Repository, sha: str) -> str:
-    return f"{NAME}/{repository.external_id}/{sha}"
-
-
-def _check_key(repository: Repository, sha: str) -> str:
-    return f"check/{repository.id}/{sha}"
 
 
 def want_text(session: Session, repository: Repository, key: str, text: Text) -> None:
@@ -162,7 +175,13 @@ def want_telling(session: Session, repository_id: int, *, delay_s: float = 0.0) 
 
 
 def find_untold(session: Session, *, older_than: timedelta) -> int:
-    """Have told what waits although nobody is about to tell it; return of how many repositories."""
+    """Have told what waits although nobody is about to tell it; return of how many repositories.
+
+    Whatever a task that died should have wished is found in what it was about.
+    """
+    for check_id in forge.unshown(session):
+        payload = {"check_id": check_id}
+        outbox.put_again(session, SHOW, f"{SHOW}/{check_id}", payload, sent_before=older_than)
     waiting = {repository for _, repository in forge.waiting_targets(session)}
     for repository_id in sorted(waiting):
         payload = {"repository_id": repository_id}

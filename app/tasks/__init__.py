@@ -144,7 +144,7 @@ def _register_clockwork(app: Celery, service: Service) -> None:
             find_unexamined(session, settings)
         with service.database.session() as session:
             find_unasked(session, settings)
-        if service.forge is not None:
+        if settings.has_github:
             late = timedelta(seconds=settings.hint_age_s)
             with service.database.session() as session:
                 find_lost_deliveries(session, older_than=late)

@@ -15,11 +15,12 @@ from app.integrations.forge import Forge, ForgeBusyError, ForgeRefusedError
 from app.services.follow_branch import branch_of, follow_branch, look_at_branch
 from app.services.follow_pull import follow_pull
 from app.services.look_at_pull import look_at_pull, place_of
-from app.services.obey import Asked, ask_again, obey
+from app.services.obey import Asked, ask_again, drop, obey
 from app.services.receive_delivery import act_on_delivery, want_branch, want_look
 from app.services.reconcile_pulls import compare_pulls, places_to_ask
 from app.services.tell_forge import end_turn, say, take_turn
 from app.services.tell_pull import show_check
+from app.store.repositories import clock
 from app.tasks.registering import task
 from app.wiring import Service
 
@@ -77,6 +78,7 @@ def _answer(
     what: str,
     ask: Callable[[Forge], T],
     again: Callable[[Session, float], None],
+    refused: Callable[[Session], None] = lambda session: None,
 ) -> T | None:
     """Return what the forge says, None where it does not; it is asked again unless it would refuse again."""
     assert service.forge is not None
@@ -84,6 +86,8 @@ def _answer(
         return ask(service.forge)
     except ForgeRefusedError as error:
         log.warning("%s is not to be had: %s", what, error)
+        with service.database.session() as session:
+            refused(session)
     except RatchetError as error:
         log.warning("%s could not be looked at: %s", what, error)
         wait_s = error.wait_s if isinstance(error, ForgeBusyError) else 0.0
@@ -97,7 +101,7 @@ def follow_at_forge(service: Service, repository_id: int, number: int) -> None:
     if service.forge is None:
         return
     with service.database.session() as session:
-        place, external_id = place_of(session, repository_id)
+        (place, external_id), asked_at = place_of(session, repository_id), clock.now(session)
     seen = _answer(
         service,
         f"pull request {number} of {place.slug}",
@@ -107,7 +111,7 @@ def follow_at_forge(service: Service, repository_id: int, number: int) -> None:
     if seen is None:
         return
     with service.database.session() as session:
-        follow_pull(session, service.settings, repository_id, number, seen)
+        follow_pull(session, service.settings, repository_id, number, seen, asked_at)
 
 
 def follow_branch_at_forge(service: Service, repository_id: int) -> None:
@@ -124,7 +128,7 @@ def follow_branch_at_forge(service: Service, repository_id: int) -> None:
     )
     if grown is not None:
         with service.database.session() as session:
-            follow_branch(session, service.settings, repository_id, grown)
+            follow_branch(session, service.settings, repository_id, its, grown)
 
 
 def reconcile_pulls(service: Service) -> None:
@@ -154,6 +158,7 @@ def obey_at_forge(service: Service, asked: Asked) -> None:
         f"what {asked.author} may do at {place.slug}",
         lambda forge: forge.may_write(place, asked.author),
         lambda session, wait_s: ask_again(session, asked, delay_s=wait_s),
+        lambda session: drop(session, asked),
     )
     if may_write is None:
         return

@@ -92,6 +92,7 @@ def upgrade() -> None:
         sa.Column("external_id", sa.BigInteger(), nullable=True),
         sa.Column("attempts", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("error", sa.Text(), nullable=True),
+        sa.Column("not_before", WHEN, server_default=NOW, nullable=False),
         sa.Column("created_at", WHEN, server_default=NOW, nullable=False),
         sa.Column("told_at", WHEN, nullable=True),
         sa.CheckConstraint("kind in ('check', 'comment')", name="ck_target_kind"),
@@ -104,7 +105,7 @@ def upgrade() -> None:
         "ix_target_waiting",
         "target",
         ["id"],
-        postgresql_where=sa.text("error is null and wanted_digest is distinct from told_digest"),
+        postgresql_where=sa.text("wanted_digest is distinct from told_digest"),
     )
 
 

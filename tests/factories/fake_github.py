@@ -27,6 +27,7 @@ class Mood:
     status: int = 0
     headers: dict[str, str] = field(default_factory=dict)
     cut_after: bool = False
+    message: str = "not now"
     times: int = 1
 
 
@@ -72,7 +73,7 @@ class FakeGitHub:
         return self.pulls[number]
 
     def runs_of(self, sha: str) -> list[dict[str, Any]]:
-        """Return the check runs of a commit."""
+        """Return the check runs of a commit, in the order in which they were made."""
         return [run for run in self.check_runs.values() if run["head_sha"] == sha]
 
     def handle(self, method: str, path: str, query: dict[str, list[str]], body: Any) -> tuple[Answer, bool]:
@@ -80,7 +81,7 @@ class FakeGitHub:
         with self._lock:
             mood = self._mood() if method != "GET" and not path.endswith("/access_tokens") else None
             if mood is not None and mood.status:
-                return (mood.status, mood.headers, {"message": "not now"}), False
+                return (mood.status, mood.headers, {"message": mood.message}), False
             for pattern, wanted, act in _ROUTES:
                 found = re.fullmatch(pattern, path)
                 if found and method == wanted:
@@ -138,8 +139,14 @@ def _create_run(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> 
 def _update_run(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
     if found[0] not in github.check_runs:
         return 404, {}, {"message": "Not Found"}
-    github.check_runs[found[0]] |= body
-    return 200, {}, github.check_runs[found[0]]
+    run = github.check_runs[found[0]]
+    if run["status"] == "completed" and (body["status"], body.get("conclusion")) != (
+        "completed",
+        run["conclusion"],
+    ):
+        return 422, {}, {"message": "what has ended is not taken up again"}
+    run |= body
+    return 200, {}, run
 
 
 def _list_runs(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:

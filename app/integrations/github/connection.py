@@ -27,6 +27,8 @@ UNKNOWN_WAIT_S = 60.0
 """How long to wait where GitHub limits without saying until when [s]."""
 
 MOST_SAID = 300
+LIMITED = ("rate limit", "abuse")
+"""Words of a refusal that is one of time alone."""
 
 
 @dataclass(frozen=True)
@@ -126,29 +128,36 @@ class Connection:
 @contextmanager
 def told() -> Iterator[None]:
     """Turn what githubkit raises into our errors, with what GitHub said."""
-    from githubkit.exception import GitHubException, RateLimitExceeded, RequestFailed
+    from githubkit.exception import GitHubException
 
     try:
         yield
-    except RateLimitExceeded as error:
-        wait_s = error.retry_after.total_seconds() or UNKNOWN_WAIT_S
-        raise ForgeBusyError(_said(error), wait_s=max(wait_s, 1.0)) from None
-    except RequestFailed as error:
-        status = error.response.status_code
-        raise (_again if status >= 500 or status in (401, 408, 429) else ForgeRefusedError)(
-            _said(error)
-        ) from None
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise ForgeRefusedError(f"GitHub would not take it: {where}: {first['msg']}"[:MOST_SAID]) from None
     except GitHubException as error:
-        cause = getattr(error, "exc", error)
-        raise UnavailableError(f"GitHub cannot be reached: {cause!r}"[:MOST_SAID]) from None
+        raise _ours(error) from None
 
 
-def _again(message: str) -> UnavailableError:
-    return UnavailableError(message)
+def _ours(error: Any) -> UnavailableError:
+    """Return our error for one of githubkit's; what went wrong with an installation's token is within another."""
+    from githubkit.exception import GitHubException, RateLimitExceeded, RequestFailed
+
+    cause = getattr(error, "exc", None)
+    if isinstance(cause, GitHubException):
+        return _ours(cause)
+    if isinstance(error, RateLimitExceeded):
+        wait_s = error.retry_after.total_seconds() or UNKNOWN_WAIT_S
+        return ForgeBusyError(_said(error), wait_s=max(wait_s, 1.0))
+    if not isinstance(error, RequestFailed):
+        return UnavailableError(f"GitHub cannot be reached: {cause or error!r}"[:MOST_SAID])
+    status, said = error.response.status_code, _said(error)
+    if status == 429 or (status == 403 and any(word in said.lower() for word in LIMITED)):
+        return ForgeBusyError(said, wait_s=UNKNOWN_WAIT_S)
+    if status >= 500 or status in (401, 408):
+        return UnavailableError(said)
+    return ForgeRefusedError(said)
 
 
 def _said(error: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ FETCH_S = 900.0
 
 STATUS_B = 140
 """Longest description of a commit status; GitHub counts characters, and this many bytes are never more."""
+
+MOST_B = 65_000
+"""Of a summary or a comment; GitHub takes 65 535 characters."""
 
 PAGE = 100
 
@@ -66,12 +70,12 @@ class GitHub:
                 return found
             page += 1
 
-    def fetch(self, place: Place, into: Path, *refs: str) -> None:
+    def fetch(self, place: Place, into: Path, refs: Mapping[str, str]) -> None:
         """Bring refs into a bare repository; the token is in no file and on no command line."""
         token = self._connection.git_token(place.installation, place.name)
         into.parent.mkdir(parents=True, exist_ok=True)
         _git(["init", "--quiet", "--bare", str(into)], {})
-        wanted = [f"+{ref}:{ref}" for ref in refs]
+        wanted = [f"+{theirs}:{ours}" for theirs, ours in refs.items()]
         address = f"{self._web}/{place.slug}.git"
         _git(
             ["-C", str(into), "fetch", "--quiet", "--no-tags", address, *wanted], _authorized(address, token)
@@ -130,7 +134,7 @@ class GitHub:
     def _put_comment(self, place: Place, text: CommentText, known_id: int | None, *, look_first: bool) -> int:
         issues = self._rest(place).issues
         known_id = known_id or (self._own_comment(place, text) if look_first else None)
-        data = {"body": text.body}
+        data = {"body": clip_bytes(text.body, MOST_B)}
         with told():
             if known_id is None:
                 answer = issues.create_comment(place.owner, place.name, text.number, data=data)
@@ -184,7 +188,7 @@ def _check_run(text: CheckText) -> dict[str, Any]:
         "name": text.name,
         "external_id": text.key,
         "status": str(text.state),
-        "output": {"title": text.title, "summary": text.summary},
+        "output": {"title": text.title, "summary": clip_bytes(text.summary, MOST_B)},
     }
     if text.text:
         data["output"]["text"] = text.text
@@ -204,15 +208,18 @@ def clip_bytes(text: str, most: int) -> str:
 
 
 def _authorized(address: str, token: str) -> dict[str, str]:
-    """Return git's settings for a fetch with the token: from the environment, which no other user can read."""
-    if not token:
-        return {}
-    encoded = base64.b64encode(f"x-access-token:{token}".encode()).decode()
-    return {
-        "GIT_CONFIG_COUNT": "1",
-        "GIT_CONFIG_KEY_0": f"http.{address}.extraHeader",
-        "GIT_CONFIG_VALUE_0": f"Authorization: Basic {encoded}",
-    }
+    """Return git's settings for a fetch with the token: from the environment, which no other user can read.
+
+    A server that gives next to nothing is not waited for.
+    """
+    known = {"http.lowSpeedLimit": "1000", "http.lowSpeedTime": "60"}
+    if token:
+        encoded = base64.b64encode(f"x-access-token:{token}".encode()).decode()
+        known[f"http.{address}.extraHeader"] = f"Authorization: Basic {encoded}"
+    told = {"GIT_CONFIG_COUNT": str(len(known))}
+    for number, (name, value) in enumerate(known.items()):
+        told |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return told
 
 
 def _git(arguments: list[str], env: dict[str, str]) -> None:

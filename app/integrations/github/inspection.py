@@ -14,8 +14,14 @@ from app.domain.forge import Place
 from app.integrations.github.connection import Connection, Credentials, told
 from app.integrations.github.signature import secrets_of
 
-PERMISSIONS = {"checks": "write", "contents": "read", "metadata": "read", "pull_requests": "write"}
-"""What the app has to be allowed: check runs, commits, who may push, comments on pull requests."""
+PERMISSIONS = {
+    "checks": "write",
+    "contents": "read",
+    "issues": "read",
+    "metadata": "read",
+    "pull_requests": "write",
+}
+"""What the app has to be allowed: check runs, commits, to hear of comments, who may push, comments of its own."""
 
 EVENTS = ("issue_comment", "pull_request", "push")
 """What the app has to be told of; of its own checks GitHub tells an app by itself."""

@@ -18,6 +18,7 @@ LIMIT_B = 60_000
 
 JOBS_NAMED = 20
 LONGEST_SUBJECT = 80
+LONGEST_REASON = 500
 
 WORTH_A_COMMENT = (Verdict.REGRESSED, Verdict.HEAD_FAILS, Verdict.IMPROVED)
 UNCOMPARED = (Verdict.NOT_MEASURED, Verdict.BASE_FAILS, Verdict.NEW, Verdict.REMOVED)
@@ -84,7 +85,7 @@ def idle_jobs(result: CheckResult) -> str:
 
 
 def _why_idle(suite: SuiteResult) -> str:
-    return f"{_job(suite)}: {explain(suite.reason) or 'nothing was measured'}"
+    return shorten(f"{_job(suite)}: {explain(suite.reason) or 'nothing was measured'}", LONGEST_REASON)
 
 
 def reproduce(result: CheckResult) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy import delete, exists, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.store.tables import Delivery, PullRequest, Repository, Target
+from app.store.repositories import clock
+from app.store.tables import Check, Delivery, PullRequest, Repository, Target
 
 
 def keep_delivery(session: Session, guid: str, event: str, payload: dict[str, Any]) -> int | None:
@@ -53,7 +54,9 @@ def repository(
 
 def locked(session: Session, repository_id: int) -> Repository:
     """Lock and return a repository."""
-    return session.get_one(Repository, repository_id, populate_existing=True, with_for_update=True)
+    return session.get_one(
+        Repository, repository_id, populate_existing=True, with_for_update={"key_share": True}
+    )
 
 
 def connected(session: Session) -> Sequence[Repository]:
@@ -73,7 +76,7 @@ def pull_request(session: Session, repository_id: int, number: int) -> PullReque
     query = select(PullRequest).where(
         PullRequest.repository_id == repository_id, PullRequest.number == number
     )
-    return session.scalars(query.with_for_update()).one_or_none()
+    return session.scalars(query.with_for_update().execution_options(populate_existing=True)).one_or_none()
 
 
 def open_pulls(session: Session, repository_id: int) -> Sequence[PullRequest]:
@@ -93,13 +96,20 @@ def pulls_of_head(session: Session, repository_id: int, sha: str) -> Sequence[Pu
 
 
 def pull_of_check(session: Session, check_id: int) -> tuple[PullRequest, Repository] | None:
-    """Return the pull request whose newest head this check is of; None where there is none."""
-    row = session.execute(
-        select(PullRequest, Repository)
-        .join(Repository, Repository.id == PullRequest.repository_id)
+    """Lock and return the pull request whose newest head this check is of; None where there is none."""
+    pull = session.scalars(
+        select(PullRequest)
         .where(PullRequest.check_id == check_id)
+        .with_for_update()
+        .execution_options(populate_existing=True)
     ).one_or_none()
-    return None if row is None else (row[0], row[1])
+    return None if pull is None else (pull, session.get_one(Repository, pull.repository_id))
+
+
+def is_of_pull(session: Session, check_id: int) -> bool:
+    """Say whether a check is of a pull request's newest head."""
+    query = select(PullRequest.id).where(PullRequest.check_id == check_id).limit(1)
+    return session.scalar(query) is not None
 
 
 def want(
@@ -109,7 +119,9 @@ def want(
     values = {"wanted": wanted, "wanted_digest": digest}
     statement = insert(Target).values(key=key, repository_id=repository_id, kind=kind, **values)
     statement = statement.on_conflict_do_update(
-        index_elements=["key"], set_={**values, "error": None}, where=Target.wanted_digest != digest
+        index_elements=["key"],
+        set_={**values, "error": None, "not_before": func.clock_timestamp()},
+        where=Target.wanted_digest != digest,
     )
     session.execute(statement)
     return session.scalars(
@@ -122,44 +134,86 @@ def target(session: Session, key: str) -> Target | None:
     return session.scalars(select(Target).where(Target.key == key)).one_or_none()
 
 
-_WAITS = (Target.error.is_(None), Target.wanted_digest.is_distinct_from(Target.told_digest))
+_UNTOLD = Target.wanted_digest.is_distinct_from(Target.told_digest)
 
 
 def waiting_targets(session: Session, repository_id: int | None = None) -> Sequence[tuple[int, int]]:
-    """Return (target, repository) of all that the forge should be told and can be, the oldest first."""
+    """Return (target, repository) of all that is due to be told and can be, what waits longest first."""
     query = (
         select(Target.id, Target.repository_id)
         .join(Repository, Repository.id == Target.repository_id)
-        .where(*_WAITS, Repository.is_connected)
+        .where(_UNTOLD, Target.not_before <= func.clock_timestamp(), Repository.is_connected)
     )
     if repository_id is not None:
         query = query.where(Target.repository_id == repository_id)
-    return [(row[0], row[1]) for row in session.execute(query.order_by(Target.id)).all()]
+    rows = session.execute(query.order_by(Target.not_before, Target.id)).all()
+    return [(row[0], row[1]) for row in rows]
 
 
-def take_turn(session: Session, repository_id: int, hold: timedelta) -> bool:
-    """Be the one who writes to the forge for this repository, for so long at most; False where another is.
+def delay(session: Session, target: Target, wait: timedelta) -> None:
+    """Have it tried no sooner than after so long."""
+    session.execute(
+        update(Target).where(Target.id == target.id).values(not_before=func.clock_timestamp() + wait)
+    )
 
-    One installation has one turn: its limits are shared by its repositories.
+
+def _sharing(session: Session, repository_id: int) -> Sequence[Repository]:
+    """Lock and return the repositories of one installation, in id order: its limits are shared by all of them.
+
+    The lock leaves alone who only refers to them.
     """
-    now = func.clock_timestamp()
     its = session.get_one(Repository, repository_id)
     shared = (
         Repository.id == its.id if its.installation is None else Repository.installation == its.installation
     )
-    free = or_(Repository.busy_until.is_(None), Repository.busy_until <= now)
-    rows = session.scalars(select(Repository).where(shared).order_by(Repository.id).with_for_update()).all()
-    if not session.scalars(select(func.bool_and(free)).where(shared)).one():
+    query = select(Repository).where(shared).order_by(Repository.id)
+    locking = query.with_for_update(key_share=True).execution_options(populate_existing=True)
+    return session.scalars(locking).all()
+
+
+def take_turn(session: Session, repository_id: int, hold: timedelta) -> bool:
+    """Be the one who writes to the forge for this installation, for so long at most; False if another is."""
+    its, now = _sharing(session, repository_id), clock.now(session)
+    if any(one.busy_until is not None and one.busy_until > now for one in its):
         return False
-    ids = [row.id for row in rows]
-    session.execute(update(Repository).where(Repository.id.in_(ids)).values(busy_until=now + hold))
+    for one in its:
+        one.busy_until = now + hold
+    session.flush()
     return True
 
 
 def end_turn(session: Session, repository_id: int, rest: timedelta) -> None:
     """Let others write to the forge, after so long a rest."""
-    its = session.get_one(Repository, repository_id)
-    shared = (
-        Repository.id == its.id if its.installation is None else Repository.installation == its.installation
-    )
-    session.execute(update(Repository).where(shared).values(busy_until=func.clock_timestamp() + rest))
+    now = clock.now(session)
+    for one in _sharing(session, repository_id):
+        one.busy_until = now + rest
+    session.flush()
+
+
+def unshown(session: Session) -> Sequence[int]:
+    """Return the concluded checks of open pull requests whose verdict the forge is not even wished to tell."""
+    key = func.concat("check/", PullRequest.repository_id, "/", PullRequest.head_sha, "/", Check.id)
+    shown = exists().where(Target.key == key, Target.wanted["state"].astext == "completed")
+    return session.scalars(
+        select(Check.id)
+        .join(PullRequest, PullRequest.check_id == Check.id)
+        .where(PullRequest.state == "open", Check.state == "complete", ~shown)
+        .order_by(Check.id)
+    ).all()
+
+
+def unlooked(session: Session) -> Sequence[tuple[int, int]]:
+    """Return (repository, number) of pull requests that somebody wants measured again."""
+    rows = session.execute(
+        select(PullRequest.repository_id, PullRequest.number).where(
+            PullRequest.rerun.is_not(None), PullRequest.state == "open"
+        )
+    ).all()
+    return [(row[0], row[1]) for row in rows]
+
+
+def owner_of(session: Session, project_id: int) -> Repository | None:
+    """Return the repository that a project is of."""
+    return session.scalars(
+        select(Repository).where(Repository.project_id == project_id).order_by(Repository.id).limit(1)
+    ).one_or_none()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import func, select, text, update
+from sqlalchemy import delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -50,6 +50,21 @@ def put_again(
             where=Outbox.sent_at <= now - sent_before,
         )
     )
+
+
+def send_again(session: Session, topic: str, *, sent_before: timedelta) -> None:
+    """Make the messages of a topic unsent that left so long ago and are still there: who acts on them forgets them."""
+    late = func.clock_timestamp() - sent_before
+    session.execute(
+        update(Outbox)
+        .where(Outbox.topic == topic, Outbox.sent_at <= late)
+        .values(sent_at=None, available_at=func.clock_timestamp())
+    )
+
+
+def forget(session: Session, key: str) -> None:
+    """Delete a message: what it was about is done."""
+    session.execute(delete(Outbox).where(Outbox.key == key))
 
 
 def claim_unsent(session: Session, limit: int) -> Sequence[Outbox]:

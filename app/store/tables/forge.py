@@ -94,7 +94,7 @@ class Target(Table):
         Index(
             "ix_target_waiting",
             "id",
-            postgresql_where=text("error is null and wanted_digest is distinct from told_digest"),
+            postgresql_where=text("wanted_digest is distinct from told_digest"),
         ),
     )
 
@@ -109,5 +109,7 @@ class Target(Table):
     attempts: Mapped[int] = mapped_column(server_default="0")
     """Tries since it was last told; after the first, what is there may be ours."""
     error: Mapped[str | None]
+    not_before: Mapped[Now]
+    """When it is tried at the earliest; what was refused waits long."""
     created_at: Mapped[Now]
     told_at: Mapped[datetime | None]

@@ -139,6 +139,7 @@ class World:
                     text("update outbox set available_at = clock_timestamp() where sent_at is null")
                 )
                 session.execute(text("update repository set busy_until = null"))
+                session.execute(text("update target set not_before = clock_timestamp() where error is null"))
             with self.service.database.session() as session:
                 relay_outbox(session, Queue())
             if not sent:
@@ -155,9 +156,8 @@ class World:
             self.tasks.tasks[TASKS[topic]].apply(kwargs=payload, throw=True)
 
     def run_of(self, sha: str) -> dict[str, Any]:
-        """Return the one check run of a commit."""
-        (run,) = self.github.runs_of(sha)
-        return run
+        """Return the check run of a commit that counts: the newest."""
+        return self.github.runs_of(sha)[-1]
 
 
 @pytest.fixture

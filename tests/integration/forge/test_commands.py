@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 
+from app.services.receive_delivery import find_lost_deliveries
 from app.store.tables import AuditLog
 from tests.integration.forge.conftest import SLUG, World
 from tests.integration.forge.test_pull_life import measure
@@ -16,9 +18,11 @@ pytestmark = pytest.mark.postgres
 REPOSITORY = {"id": 5, "full_name": SLUG, "default_branch": "main"}
 
 
-def say(world: World, comment: str, author: str = "grace", *, number: int = 1, of_pull: bool = True) -> None:
+def say(
+    world: World, comment: str, author: str = "grace", *, of_pull: bool = True, settle: bool = True
+) -> None:
     """Have somebody comment on a pull request, and all done that follows."""
-    issue: dict[str, Any] = {"number": number} | ({"pull_request": {}} if of_pull else {})
+    issue: dict[str, Any] = {"number": 1} | ({"pull_request": {}} if of_pull else {})
     payload = {
         "action": "created",
         "repository": REPOSITORY,
@@ -27,7 +31,8 @@ def say(world: World, comment: str, author: str = "grace", *, number: int = 1, o
         "comment": {"id": world.github.new_id(), "body": comment, "user": {"login": author}},
     }
     assert world.send("issue_comment", payload).status_code == 202
-    world.settle()
+    if settle:
+        world.settle()
 
 
 def answers(world: World) -> list[str]:
@@ -59,13 +64,35 @@ def test_rerun_measures_the_same_head_again(judged: tuple[World, str]) -> None:
     assert answers(world) == []
 
 
-def test_rerun_of_one_suite_and_of_one_that_there_is_not(judged: tuple[World, str]) -> None:
+def test_what_is_measured_again_has_a_check_run_of_its_own(judged: tuple[World, str]) -> None:
     world, head = judged
-    say(world, "Hm.\n\n/ratchet rerun serving")
-    assert answers(world) == ["There is no suite `serving` in this check; it has: `inference`."]
-    assert world.run_of(head)["status"] == "completed"
-    say(world, "/ratchet rerun inference")
+    say(world, "Hm.\n\n/ratchet rerun")
+    say(world, "/ratchet rerun")
+    told = [(run["status"], run.get("conclusion")) for run in world.github.runs_of(head)]
+    assert told == [("completed", "failure"), ("completed", "cancelled"), ("queued", None)]
+
+
+def test_a_message_to_rerun_that_got_lost_is_found(judged: tuple[World, str]) -> None:
+    world, head = judged
+    with world.service.database.session() as session:
+        session.execute(text("update pull_request set rerun = ''"))
+        find_lost_deliveries(session, older_than=timedelta(0))
+    world.settle()
     assert world.run_of(head)["status"] == "queued"
+
+
+def test_a_command_that_got_lost_is_done_all_the_same(judged: tuple[World, str]) -> None:
+    world, head = judged
+    say(world, "/ratchet rerun", settle=False)
+    world.tasks_of("forge.delivery")
+    with world.service.database.session() as session:
+        session.execute(text("update outbox set sent_at = clock_timestamp() where sent_at is null"))
+    with world.service.database.session() as session:
+        find_lost_deliveries(session, older_than=timedelta(0))
+    world.settle()
+    assert world.run_of(head)["status"] == "queued"
+    with world.service.database.session() as session:
+        assert session.scalar(text("select count(*) from outbox where topic = 'pull.obey'")) == 0
 
 
 def test_accept_lets_the_check_pass_and_says_who_and_why(judged: tuple[World, str]) -> None:
@@ -103,9 +130,10 @@ def test_who_may_not_push_is_refused(judged: tuple[World, str], comment: str) ->
     [
         ("/ratchet help", "What can be asked for:"),
         ("/ratchet", "What can be asked for:"),
-        ("/Ratchet dance", "There is no command 'dance'. What can be asked for:"),
+        ("/Ratchet dance", "There is no such command. What can be asked for:"),
+        ("/ratchet @acme/everyone ![](https://evil.example/x.png)", "There is no such command. What"),
         ("/ratchet accept", "`accept` needs a reason"),
-        ("/ratchet rerun a b", "`rerun` takes the name of one suite"),
+        ("/ratchet rerun a", "`rerun` measures all suites"),
     ],
 )
 def test_help_is_given_to_everybody(judged: tuple[World, str], comment: str, begins: str) -> None:

@@ -117,7 +117,12 @@ def test_a_token_for_one_repository(app: GitHub) -> None:
 
 def test_what_breaks_the_description_is_refused_before_it_is_sent(app: GitHub) -> None:
     with pytest.raises(ForgeRefusedError, match="GitHub would not take it"):
-        app.put(PLACE, check(CheckState.QUEUED, summary="x" * 70_000), None, look_first=False)
+        app.put(PLACE, check(CheckState.COMPLETED, None), None, look_first=False)
+
+
+def test_what_is_too_long_is_cut(app: GitHub) -> None:
+    assert app.put(PLACE, check(CheckState.QUEUED, summary="ä" * 70_000), None, look_first=False) > 0
+    assert app.put(PLACE, CommentText(1, MARKER, "ä" * 70_000), None, look_first=False) > 0
 
 
 def test_every_recorded_message_is_read_or_ignored_with_a_reason(contract_home: Path) -> None:

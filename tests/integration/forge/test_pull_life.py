@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import text
 
 from tests.factories.agent import latency_listing
 from tests.integration.forge.conftest import SETTINGS, World
@@ -181,9 +182,42 @@ def test_a_change_of_other_paths_is_not_measured(world: World) -> None:
     assert world.agent.claim() is None
 
 
-def test_nothing_of_a_fork_is_run(world: World) -> None:
+def test_a_base_that_is_not_main_has_a_history_of_its_own(world: World) -> None:
+    world.git("branch", "feature", "main")
+    world.push(1, "on top of a feature")
+    world.github.pulls[1]["base"]["ref"] = "feature"
+    world.happens(1, "opened")
+    measure(world)
+    with world.service.database.session() as session:
+        branches = session.execute(text("select distinct arm, branch from result order by arm")).all()
+        assert [tuple(row) for row in branches] == [("base", "feature"), ("head", None)]
+
+
+def test_a_project_of_another_repository_is_not_written_to(world: World) -> None:
+    world.push(1, "ours")
+    world.happens(1, "opened")
+    with world.service.database.session() as session:
+        session.execute(text("update repository set external_id = 50"))  # it was another's
+    head = world.push(2, "theirs")
+    world.happens(2, "opened")
+    title = world.run_of(head)["output"]["title"]
+    assert title == "not measured: its settings name the project acme/vision, which is of another repository"
+
+
+def test_an_older_look_does_not_undo_a_newer_one(world: World) -> None:
+    head = world.push(1, "first")
+    world.happens(1, "opened")
+    with world.service.database.session() as session:
+        session.execute(text("update pull_request set seen_at = clock_timestamp() + interval '1 minute'"))
+    world.push(1, "second")
+    world.happens(1, "synchronize")
+    assert world.run_of(head)["status"] == "queued"
+
+
+def test_nothing_of_a_fork_is_run_or_fetched(world: World) -> None:
     head = world.push(1, "from afar", fork=True)
     world.happens(1, "opened")
+    assert not list((world.service.settings.data_dir).glob("bundles/*"))
     assert world.run_of(head)["conclusion"] == "neutral"
     assert "fork" in world.run_of(head)["output"]["title"]
     assert world.agent.claim() is None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import select, text
 
+from app.services.tell_pull import find_untold
 from app.store.tables import Repository, Target
 from tests.factories.fake_github import LOGIN, Mood
 from tests.integration.forge.conftest import World
@@ -98,6 +99,55 @@ def test_what_is_refused_for_good_is_kept_with_githubs_words_and_not_tried_again
     assert target.error == "POST /repos/acme/vision/check-runs: 422 not now"
     assert len(world.github.moods) == 1
     assert world.github.moods[0].times == 49
+
+
+def test_a_verdict_that_nobody_wished_to_tell_is_found(world: World) -> None:
+    head = opened(world)
+    measure(world, slower=1.2)
+    world.tasks_of("check.conclude")
+    with world.service.database.session() as session:
+        session.execute(text("update outbox set sent_at = clock_timestamp() where sent_at is null"))
+    with world.service.database.session() as session:
+        find_untold(session, older_than=timedelta(0))
+    world.settle()
+    assert world.run_of(head)["conclusion"] == "failure"
+
+
+def test_what_was_refused_is_tried_again_after_an_hour(world: World) -> None:
+    head = opened(world, Mood(status=403))
+    assert world.github.runs_of(head) == []
+    with world.service.database.session() as session:
+        late = "update target set not_before = not_before - interval '1 hour'"
+        session.execute(text(late))
+    with world.service.database.session() as session:
+        find_untold(session, older_than=timedelta(0))
+    world.settle()
+    assert world.run_of(head)["status"] == "queued"
+
+
+def test_a_limit_that_is_told_in_words_alone_is_one(world: World) -> None:
+    limited = Mood(status=403, message="You have exceeded a secondary rate limit")
+    head = opened(world, limited)
+    assert [target.error for target in targets(world)] == [None]
+    assert world.run_of(head)["status"] == "queued"
+
+
+def test_one_text_that_cannot_be_told_keeps_no_other_back(world: World) -> None:
+    first = opened(world, Mood(status=502))
+    second = world.push(2, "another")
+    world.github.moods = [Mood(status=502, times=1)]
+    world.happens(2, "opened")
+    assert world.run_of(first)["status"] == world.run_of(second)["status"] == "queued"
+
+
+def test_another_pull_request_with_the_same_head_does_not_replace_the_verdict(world: World) -> None:
+    head = opened(world)
+    measure(world, slower=1.2)
+    world.settle()
+    world.git("update-ref", "refs/pull/2/head", head)
+    world.github.pull(2, head, world.base, fork=True)
+    world.happens(2, "opened")
+    assert world.run_of(head)["conclusion"] == "failure"
 
 
 def test_something_else_to_say_is_tried_again(world: World) -> None:
