@@ -10,7 +10,8 @@ from app.config import ServiceSettings
 from app.domain.forge import Pull
 from app.services.access import Principal, Scope
 from app.services.cancel_check import cancel_check
-from app.services.look_at_pull import EVENT, Seen
+from app.services.look_at_pull import EVENT, Compared, Seen
+from app.services.receive_delivery import want_look
 from app.services.request_check import CheckRequest, request_check
 from app.services.tell_pull import tell_ended, tell_pull
 from app.settings import settings_digest
@@ -42,6 +43,9 @@ def follow_pull(
         return
     trouble = seen.trouble or _whose(session, repository, seen)
     if trouble or pull.rerun is not None or not _has_its_check(session, pull, seen):
+        if not trouble and not seen.bundle:  # it had a check when it was looked at
+            want_look(session, repository_id, number)
+            return
         why = "measured again" if before == pull.head_sha else f"superseded by {pull.head_sha[:10]}"
         _let_go(session, settings, repository, pull, before, why)
         pull.check_id = None if trouble else _request(session, settings, repository, pull, seen)
@@ -80,13 +84,20 @@ def _stored(session: Session, repository: Repository, pull: PullRequest | None, 
 
 def _has_its_check(session: Session, pull: PullRequest, seen: Seen) -> bool:
     """Say whether the check that there is compares just what was seen, by the same settings."""
-    check = None if pull.check_id is None else checks.one(session, pull.check_id)
-    if check is None or seen.base is None or seen.head is None or seen.settings is None:
+    if seen.base is None or seen.head is None or seen.settings is None:
         return False
-    found = checks.with_context(session, check.id)
-    assert found is not None
-    compared = (found[2].sha, found[3].sha, check.settings["digest"])
-    return compared == (seen.base.sha, seen.head.sha, settings_digest(seen.settings))
+    return _compared(session, pull) == (seen.base.sha, seen.head.sha, settings_digest(seen.settings))
+
+
+def compared_by(session: Session, repository_id: int, number: int) -> Compared | None:
+    """Return what the check of a pull request compares, None where it has none or is to be measured again."""
+    pull = forge.pull_request(session, repository_id, number)
+    return None if pull is None or pull.rerun is not None else _compared(session, pull)
+
+
+def _compared(session: Session, pull: PullRequest) -> Compared | None:
+    found = None if pull.check_id is None else checks.with_context(session, pull.check_id)
+    return None if found is None else (found[2].sha, found[3].sha, found[0].settings["digest"])
 
 
 def _let_go(

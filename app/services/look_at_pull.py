@@ -12,7 +12,7 @@ from app.domain.forge import Place, Pull
 from app.domain.results import CommitRef
 from app.integrations.forge import Forge
 from app.services.mirrors import SETTINGS_FILE, Mirror, fetched, ours
-from app.settings import Settings
+from app.settings import Settings, settings_digest
 from app.store.tables import Repository
 
 EVENT = "pull_request"
@@ -33,7 +33,7 @@ class Seen:
     settings: Settings | None = None
     suites: tuple[str, ...] = ()
     bundle: str = ""
-    """The digest of the bundle with both commits."""
+    """The digest of the bundle with both commits; empty where there is a check that compares them."""
     trouble: str = ""
 
 
@@ -43,10 +43,21 @@ def place_of(session: Session, repository_id: int) -> tuple[Place, int]:
     return Place(its.slug, its.installation), its.external_id
 
 
+Compared = tuple[str, str, str]
+"""What a check compares: base's and head's sha, and the digest of the settings."""
+
+
 def look_at_pull(
-    forge: Forge, settings: ServiceSettings, place: Place, external_id: int, number: int
+    forge: Forge,
+    settings: ServiceSettings,
+    place: Place,
+    external_id: int,
+    number: int,
+    compared: Compared | None = None,
 ) -> Seen:
     """Ask the forge for the pull request, fetch its commits, and read the settings of where it left its branch.
+
+    `compared` is what the check that there is compares: for that no bundle is made.
 
     Raises what the forge raises, and DataError where git cannot make sense of what was fetched.
     """
@@ -57,18 +68,18 @@ def look_at_pull(
         return Seen(pull, trouble=FORK)
     refs = f"refs/heads/{pull.base_ref}", f"refs/pull/{number}/head"
     with fetched(forge, settings, place, external_id, *refs) as mirror:
-        return _read(mirror, pull)
+        return _read(mirror, pull, compared)
 
 
-def _read(mirror: Mirror, pull: Pull) -> Seen:
+def _read(mirror: Mirror, pull: Pull, compared: Compared | None) -> Seen:
     head = mirror.commit(pull.head_sha)
     base_sha = mirror.git.merge_base(ours(f"refs/heads/{pull.base_ref}"), head.sha)
     if base_sha is None:
         return Seen(pull, trouble=f"it has no commit in common with {pull.base_ref}")
-    return _measured(mirror, Seen(pull, mirror.commit(base_sha), head))
+    return _measured(mirror, Seen(pull, mirror.commit(base_sha), head), compared)
 
 
-def _measured(mirror: Mirror, seen: Seen) -> Seen:
+def _measured(mirror: Mirror, seen: Seen, compared: Compared | None) -> Seen:
     """Return what is to be measured; settings are base's: nobody changes what is measured of his change with it."""
     assert seen.base is not None
     assert seen.head is not None
@@ -83,4 +94,6 @@ def _measured(mirror: Mirror, seen: Seen) -> Seen:
     if not suites:
         trouble = "it touches no path of a suite that is measured on pull requests"
         return replace(seen, settings=settings, trouble=trouble)
-    return replace(seen, settings=settings, suites=suites, bundle=mirror.bundle(seen.base, seen.head))
+    is_compared = compared == (seen.base.sha, seen.head.sha, settings_digest(settings))
+    bundle = "" if is_compared else mirror.bundle(seen.base, seen.head)
+    return replace(seen, settings=settings, suites=suites, bundle=bundle)

@@ -13,7 +13,7 @@ from app.domain.errors import RatchetError
 from app.integrations import queue
 from app.integrations.forge import Forge, ForgeBusyError, ForgeRefusedError
 from app.services.follow_branch import branch_of, follow_branch, look_at_branch
-from app.services.follow_pull import follow_pull
+from app.services.follow_pull import compared_by, follow_pull
 from app.services.look_at_pull import look_at_pull, place_of
 from app.services.obey import Asked, ask_again, drop, obey
 from app.services.receive_delivery import act_on_delivery, want_branch, want_look
@@ -102,10 +102,11 @@ def follow_at_forge(service: Service, repository_id: int, number: int) -> None:
         return
     with service.database.session() as session:
         (place, external_id), asked_at = place_of(session, repository_id), clock.now(session)
+        compared = compared_by(session, repository_id, number)
     seen = _answer(
         service,
         f"pull request {number} of {place.slug}",
-        lambda forge: look_at_pull(forge, service.settings, place, external_id, number),
+        lambda forge: look_at_pull(forge, service.settings, place, external_id, number, compared),
         lambda session, wait_s: want_look(session, repository_id, number, delay_s=wait_s),
     )
     if seen is None:

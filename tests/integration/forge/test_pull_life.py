@@ -214,6 +214,16 @@ def test_an_older_look_does_not_undo_a_newer_one(world: World) -> None:
     assert world.run_of(head)["status"] == "queued"
 
 
+def test_a_look_that_finds_nothing_new_makes_no_bundle(world: World) -> None:
+    head = world.push(1, "first")
+    world.happens(1, "opened")
+    bundles = {path: path.stat().st_mtime_ns for path in world.service.settings.data_dir.glob("bundles/*")}
+    world.happens(1, "labeled")
+    again = {path: path.stat().st_mtime_ns for path in world.service.settings.data_dir.glob("bundles/*")}
+    assert (len(bundles), bundles) == (1, again)
+    assert len(world.github.runs_of(head)) == 1
+
+
 def test_nothing_of_a_fork_is_run_or_fetched(world: World) -> None:
     head = world.push(1, "from afar", fork=True)
     world.happens(1, "opened")
