@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-INSTALL_S, START_S = 300, 60
+INSTALL_S, START_S = 150, 60
 
 _R = "/repos/{owner}/{repo}"
 PATHS = (
@@ -53,11 +53,12 @@ def contract_home() -> Path:
     command = _server()
     with (Path(tempfile.gettempdir()) / "ratchet-github-contract.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        done = subprocess.run(
-            [*command, "--install-only"], capture_output=True, text=True, timeout=INSTALL_S, check=False
-        )
-    if done.returncode != 0:
-        pytest.skip(f"GitHub's description could not be installed: {done.stderr[-300:]}")
+        try:
+            done = subprocess.run(
+                [*command, "--install-only"], capture_output=True, text=True, timeout=INSTALL_S, check=True
+            )
+        except subprocess.SubprocessError as error:
+            pytest.skip(f"GitHub's description could not be installed: {error}")
     return Path(done.stdout.strip().splitlines()[-1])
 
 
