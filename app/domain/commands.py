@@ -33,7 +33,7 @@ USAGE = (
     ("/ratchet rerun", "measures this head again"),
     (
         "/ratchet accept REASON",
-        "lets the check pass although something is worse, and records who said so and why",
+        "lets the check pass although something is worse or open, and records who said so and why",
     ),
     ("/ratchet help", "says this"),
 )

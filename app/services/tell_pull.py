@@ -13,7 +13,13 @@ from app.config import ServiceSettings
 from app.domain.forge import CheckOutcome, CheckState, CheckText, CommentText, Text
 from app.domain.results import CheckResult
 from app.domain.verdicts import Conclusion
-from app.reports.pull_request import check_summary, comment_body, is_worth_a_comment, marker_of
+from app.reports.pull_request import (
+    check_summary,
+    comment_body,
+    is_worth_a_comment,
+    marker_of,
+    rests_on_rough_machines,
+)
 from app.reports.pull_request.markdown import code, words
 from app.reports.text import shorten
 from app.reports.titles import check_title
@@ -56,7 +62,7 @@ def tell_pull(session: Session, settings: ServiceSettings, repository: Repositor
     page = f"{settings.address}/checks/{result.id}"
     text = _of_check(result, page, strict=_is_strict(session, result.id))
     _want_run(session, repository, text, f"{result.id}")
-    if pull.accepted_sha == pull.head_sha and text.outcome is CheckOutcome.FAILURE:
+    if pull.accepted_sha == pull.head_sha and text.outcome in (CheckOutcome.FAILURE, CheckOutcome.NEUTRAL):
         _want_run(session, repository, _accepted(text, pull), f"{result.id}/accepted")
     _comment(session, repository, pull, result, page)
 
@@ -112,6 +118,8 @@ def _of_check(result: CheckResult, page: str, *, strict: bool) -> CheckText:
     state, outcome = CheckState.QUEUED, None
     if result.conclusion is not None:
         state, outcome = CheckState.COMPLETED, OUTCOMES[result.conclusion]
+        if outcome is CheckOutcome.FAILURE and rests_on_rough_machines(result):
+            outcome = CheckOutcome.NEUTRAL
         if strict and outcome is CheckOutcome.NEUTRAL:
             outcome = CheckOutcome.FAILURE
     elif result.state == "running":

@@ -1,6 +1,6 @@
 """What a pull request is told: the check's texts and the one comment, in Markdown, within the forge's limits."""
 
-from app.reports.pull_request.check_text import check_summary, is_worth_a_comment
+from app.reports.pull_request.check_text import check_summary, is_worth_a_comment, rests_on_rough_machines
 from app.reports.pull_request.comment import comment_body, marker_of
 
-__all__ = ["check_summary", "comment_body", "is_worth_a_comment", "marker_of"]
+__all__ = ["check_summary", "comment_body", "is_worth_a_comment", "marker_of", "rests_on_rough_machines"]

@@ -21,12 +21,20 @@ LONGEST_SUBJECT = 80
 LONGEST_REASON = 500
 
 WORTH_A_COMMENT = (Verdict.REGRESSED, Verdict.HEAD_FAILS, Verdict.IMPROVED)
+WORSE = (Verdict.REGRESSED, Verdict.HEAD_FAILS)
+ROUGH = "It was measured on a machine of grade C, so the check is neutral: look at it, or measure it on a better one."
 UNCOMPARED = (Verdict.NOT_MEASURED, Verdict.BASE_FAILS, Verdict.NEW, Verdict.REMOVED)
 
 
 def is_worth_a_comment(result: CheckResult) -> bool:
     """Tell whether the change did anything that its author should read of."""
     return any(found.case.gating and found.case.verdict in WORTH_A_COMMENT for found in findings(result))
+
+
+def rests_on_rough_machines(result: CheckResult) -> bool:
+    """Tell whether all that regressed was measured on machines of grade C alone; nothing that fails on head."""
+    bad = [f.case for f in findings(result) if f.case.gating and f.case.verdict in WORSE]
+    return bool(bad) and all(case.verdict is Verdict.REGRESSED and case.grade == "C" for case in bad)
 
 
 def check_summary(result: CheckResult, page: str, *, limit_b: int = LIMIT_B) -> str:
@@ -69,6 +77,8 @@ def _job(suite: SuiteResult) -> str:
 
 def again(result: CheckResult) -> str:
     """Return what to do where the change is not to blame that nothing is known."""
+    if result.conclusion is Conclusion.REGRESSED and rests_on_rough_machines(result):
+        return ROUGH
     if result.conclusion not in (Conclusion.NOT_MEASURED, Conclusion.INCONCLUSIVE):
         return ""
     return (

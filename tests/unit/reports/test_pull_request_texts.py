@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from app.domain.results import CheckResult
-from app.reports.pull_request import check_summary, comment_body, is_worth_a_comment, marker_of
+from app.domain.verdicts import Conclusion, Verdict
+from app.reports.pull_request import (
+    check_summary,
+    comment_body,
+    is_worth_a_comment,
+    marker_of,
+    rests_on_rough_machines,
+)
 from app.reports.pull_request.markdown import as_many_as_fit, block, code, size_b, words
 from app.reports.ranking import with_verdict
 from tests.factories import results
@@ -44,6 +52,32 @@ def test_a_summary_reads_as_its_golden_file(kind: str) -> None:
 )
 def test_only_what_changed_is_worth_a_comment(kind: str, expected: bool) -> None:
     assert is_worth_a_comment(getattr(results, kind)()) is expected
+
+
+def graded(*cases: tuple[Verdict, str | None]) -> CheckResult:
+    found = [
+        replace(results.untold(f"b{i}", verdict, change=0.1), grade=grade)
+        for i, (verdict, grade) in enumerate(cases)
+    ]
+    return results.check(Conclusion.REGRESSED, results.suite(*found))
+
+
+@pytest.mark.parametrize(
+    ("cases", "expected"),
+    [
+        ([(Verdict.REGRESSED, "C"), (Verdict.NO_REGRESSION, "A")], True),
+        ([(Verdict.REGRESSED, "C"), (Verdict.REGRESSED, "B")], False),
+        ([(Verdict.REGRESSED, "C"), (Verdict.REGRESSED, None)], False),
+        ([(Verdict.REGRESSED, "C"), (Verdict.HEAD_FAILS, None)], False),
+        ([(Verdict.NO_REGRESSION, "C")], False),
+    ],
+)
+def test_only_what_rests_on_grade_c_alone_is_rough(
+    cases: list[tuple[Verdict, str | None]], expected: bool
+) -> None:
+    result = graded(*cases)
+    assert rests_on_rough_machines(result) is expected
+    assert ("a machine of grade C" in check_summary(result, PAGE)) is expected
 
 
 @pytest.mark.parametrize(
