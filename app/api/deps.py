@@ -78,20 +78,26 @@ JobCreator = Annotated[Principal, Depends(allowed(Scope.JOBS_CREATE))]
 ResultWriter = Annotated[Principal, Depends(allowed(Scope.RESULTS_WRITE))]
 
 
-async def read_body(request: Request, limit: int) -> bytes:
-    """Return the body, decompressed if it is gzip. Raises TooLargeError beyond `limit` bytes, however packed."""
+async def read_packed(request: Request, limit: int, too_large: TooLargeError) -> bytes:
+    """Return the body as it came, no more of it held than `limit` bytes. Raises what is given beyond them."""
     packed = bytearray()
     async for chunk in request.stream():
         packed += chunk
         if len(packed) > limit:
-            raise _too_large(limit)
+            raise too_large
+    return bytes(packed)
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """Return the body, decompressed if it is gzip. Raises TooLargeError beyond `limit` bytes, however packed."""
+    packed = await read_packed(request, limit, _too_large(limit))
     encoding = request.headers.get("content-encoding", "identity").lower()
     if encoding == "identity":
-        return bytes(packed)
+        return packed
     if encoding != "gzip":
         message = f"Content-Encoding {encoding!r} is not read here; send gzip or none"
         raise PayloadError([Problem("header.content-encoding", "bad_encoding", message)])
-    return _unpack(bytes(packed), limit)
+    return _unpack(packed, limit)
 
 
 def _unpack(packed: bytes, limit: int) -> bytes:

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from app.api.deps import ServiceDep
+from app.api.deps import ServiceDep, read_packed
 from app.domain.errors import AccessError, DataError, TooLargeError, UnavailableError
 from app.integrations.github.signature import is_signed, secrets_of
 from app.services.receive_delivery import receive_delivery
@@ -23,21 +23,13 @@ LONGEST_EVENT = 60
 @router.post("/github", status_code=202)
 async def post_github(request: Request, response: Response, service: ServiceDep) -> dict[str, str]:
     """Keep a message of GitHub's; what follows from it happens later. The same once more changes nothing."""
-    body = await _body(request, service.settings.max_webhook_b)
+    limit = service.settings.max_webhook_b
+    too_large = TooLargeError(f"the message is larger than {limit} bytes (RATCHET_MAX_WEBHOOK_B)")
+    body = await read_packed(request, limit, too_large)
     is_new = await run_in_threadpool(_keep, service, body, dict(request.headers))
     if not is_new:
         response.status_code = 200
     return {"status": "kept" if is_new else "known"}
-
-
-async def _body(request: Request, most: int) -> bytes:
-    chunks, size = [], 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size > most:
-            raise TooLargeError(f"the message is larger than {most} bytes (RATCHET_MAX_WEBHOOK_B)")
-        chunks.append(chunk)
-    return b"".join(chunks)
 
 
 def _keep(service: Service, body: bytes, headers: dict[str, str]) -> bool:

@@ -40,8 +40,6 @@ class Pull:
     is_open: bool
     is_merged: bool
     base_ref: str
-    base_sha: str
-    """The newest commit of the branch that it goes into."""
     head_sha: str
     head_repository: int | None
     """The forge's id of the repository that the head is in; None where that was deleted."""
@@ -77,7 +75,6 @@ class CheckOutcome(StrEnum):
     FAILURE = "failure"
     NEUTRAL = "neutral"
     CANCELLED = "cancelled"
-    ACTION_REQUIRED = "action_required"
 
 
 @dataclass(frozen=True)
@@ -92,8 +89,6 @@ class CheckText:
     title: str
     summary: str
     """Markdown."""
-    text: str = ""
-    """Markdown, below the summary."""
     url: str = ""
     outcome: CheckOutcome | None = None
 

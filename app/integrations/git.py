@@ -49,10 +49,7 @@ class Repository:
 
     def merge_base(self, one: str, other: str) -> str | None:
         """Return the newest commit that both revisions have, None if they have none in common."""
-        result = self._run("merge-base", "--end-of-options", one, other)
-        if result.returncode > 1:
-            said = result.stderr.decode("utf-8", "replace").strip()
-            raise DataError(f"{self.path}: {said}", code="git")
+        result = self._compared("merge-base", "--end-of-options", one, other)
         return result.stdout.decode().strip() or None
 
     def is_ancestor(self, one: str, other: str) -> bool:
@@ -72,11 +69,7 @@ class Repository:
     def differs(self, base: str, head: str, globs: Sequence[str]) -> bool:
         """Say whether a file that matches one of the globs is not the same in both commits; `src/` means `src/**`."""
         paths = [f":(glob){glob}**" if glob.endswith("/") else f":(glob){glob}" for glob in globs]
-        result = self._run("diff", "--quiet", base, head, "--", *paths)
-        if result.returncode > 1:
-            said = result.stderr.decode("utf-8", "replace").strip()
-            raise DataError(f"{self.path}: {said}", code="git")
-        return result.returncode == 1
+        return self._compared("diff", "--quiet", base, head, "--", *paths).returncode == 1
 
     def file_at(self, sha: str, path: str) -> bytes | None:
         """Return the file as the commit has it, None if it has none."""
@@ -97,11 +90,15 @@ class Repository:
     def _git(self, *arguments: str, error: str = "") -> str:
         result = self._run(*arguments)
         if result.returncode != 0:
-            said = result.stderr.decode("utf-8", "replace").strip()
-            raise DataError(
-                ": ".join(filter(None, (error, said))) or f"git {arguments[0]} failed", code="git"
-            )
+            raise _failure(result, error, arguments[0])
         return result.stdout.decode("utf-8", "replace").strip()
+
+    def _compared(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        """Run a command that answers with its status, 0 or 1."""
+        result = self._run(*arguments)
+        if result.returncode > 1:
+            raise _failure(result, str(self.path), arguments[0])
+        return result
 
     def _run(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
         command = ["git", "-c", "safe.directory=*", *arguments]
@@ -109,3 +106,8 @@ class Repository:
             return subprocess.run(command, cwd=self.path, capture_output=True, check=False)
         except FileNotFoundError as error:
             raise DataError("git is not installed or not on PATH", code="no_git") from error
+
+
+def _failure(result: subprocess.CompletedProcess[bytes], error: str, command: str) -> DataError:
+    said = result.stderr.decode("utf-8", "replace").strip()
+    return DataError(": ".join(filter(None, (error, said))) or f"git {command} failed", code="git")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from app.domain.activity import SOURCE_LABELS
 from app.domain.units import format_quantity
 from app.reports.quantities import ABSENT, duration, finite, percent
 from app.reports.text import Name, name, plain
@@ -31,19 +32,6 @@ TITLES = {
 }
 """Every metric in the order of docs/dcgm.md."""
 
-SOURCE_LABELS = (
-    "cluster",
-    "prometheus",
-    "prometheus_replica",
-    "replica",
-    "job",
-    "instance",
-    "exported_job",
-    "exported_instance",
-    "Hostname",
-    "hostname",
-)
-"""Labels that say who told a number, in the order in which they are shown."""
 
 Document = Mapping[str, Any]
 

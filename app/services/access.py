@@ -60,6 +60,10 @@ class Principal:
             )
 
 
+FORGE = Principal(0, "github", frozenset((Scope.JOBS_CREATE,)), None)
+"""Who asks for what the forge's messages ask for."""
+
+
 def issue_token(session: Session, name: str, scopes: list[Scope], *, project_id: int | None = None) -> str:
     """Store a new token and return its text, `ratchet_ID_SECRET`: the only time that it can be seen."""
     public_id, secret = secrets.token_hex(6), secrets.token_hex(32)

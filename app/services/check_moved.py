@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 from sqlalchemy.orm import Session
 
 from app.store.repositories import forge, notify, outbox
@@ -13,4 +15,9 @@ def check_moved(session: Session, check_id: int) -> None:
     """Tell that something of a check is new; many such words at once are one message to the forge."""
     notify.check_changed(session, check_id)
     if forge.is_of_pull(session, check_id):
-        outbox.put_again(session, TOPIC, f"{TOPIC}/{check_id}", {"check_id": check_id})
+        want_showing(session, check_id)
+
+
+def want_showing(session: Session, check_id: int, **when: Unpack[outbox.When]) -> None:
+    """Have the forge told how a check stands; several wishes are one."""
+    outbox.put_again(session, TOPIC, f"{TOPIC}/{check_id}", {"check_id": check_id}, **when)

@@ -12,7 +12,7 @@ from app.domain.errors import DataError
 from app.domain.forge import Place
 from app.domain.results import CommitRef
 from app.integrations.forge import Forge
-from app.services.access import Principal, Scope
+from app.services.access import FORGE
 from app.services.mirrors import Mirror, fetched, ours
 from app.services.receive_delivery import want_branch
 from app.services.request_check import CheckRequest, request_check
@@ -29,8 +29,6 @@ BAND = 10
 
 LONGEST_LINE = 1_000
 """Commits of one push whose parents are told to the history."""
-
-WHO = Principal(0, "github", frozenset((Scope.JOBS_CREATE,)), None)
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class Grown:
 def branch_of(session: Session, repository_id: int) -> Branch:
     """Return the branch to look at."""
     its = session.get_one(Repository, repository_id)
-    return Branch(Place(its.slug, its.installation), its.external_id, its.branch, its.branch_sha)
+    return Branch(its.place, its.external_id, its.branch, its.branch_sha)
 
 
 def look_at_branch(forge: Forge, settings: ServiceSettings, branch: Branch) -> Grown | None:
@@ -112,7 +110,7 @@ def follow_branch(
         band=BAND,
         branch=repository.branch,
     )
-    check = request_check(session, settings, WHO, wanted)
+    check = request_check(session, settings, FORGE, wanted)
     repository.branch_sha, repository.project_id = grown.head.sha, check.project_id
     for sha, parent in grown.line:
         projects.commit(session, check.project_id, sha, parent_sha=parent, branch=repository.branch)

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
 from app.domain.forge import Pull
-from app.services.access import Principal, Scope
+from app.services.access import FORGE
 from app.services.cancel_check import cancel_check
 from app.services.look_at_pull import EVENT, Compared, Seen
 from app.services.receive_delivery import want_look
@@ -17,8 +17,6 @@ from app.services.tell_pull import tell_ended, tell_pull
 from app.settings import settings_digest
 from app.store.repositories import checks, forge, projects
 from app.store.tables import Check, PullRequest, Repository
-
-WHO = Principal(0, "github", frozenset((Scope.JOBS_CREATE,)), None)
 
 
 def follow_pull(
@@ -34,22 +32,20 @@ def follow_pull(
     pull = forge.pull_request(session, repository_id, number)
     if pull is not None and pull.seen_at > asked_at:
         return
-    before = None if pull is None else pull.head_sha
     pull = _stored(session, repository, pull, seen.pull)
     pull.seen_at = asked_at
     if pull.state != "open":
-        pull.rerun = None
-        _let_go(session, settings, repository, pull, before, "the pull request was closed")
+        pull.rerun = False
+        _let_go(session, settings, repository, pull, "the pull request was closed")
         return
     trouble = seen.trouble or _whose(session, repository, seen)
-    if trouble or pull.rerun is not None or not _has_its_check(session, pull, seen):
+    if trouble or pull.rerun or not _has_its_check(session, pull, seen):
         if not trouble and not seen.bundle:  # it had a check when it was looked at
             want_look(session, repository_id, number)
             return
-        why = "measured again" if before == pull.head_sha else f"superseded by {pull.head_sha[:10]}"
-        _let_go(session, settings, repository, pull, before, why)
+        _let_go(session, settings, repository, pull, f"superseded by {pull.head_sha[:10]}")
         pull.check_id = None if trouble else _request(session, settings, repository, pull, seen)
-    pull.base_sha, pull.trouble, pull.rerun = seen.base.sha if seen.base else None, trouble or None, None
+    pull.base_sha, pull.trouble, pull.rerun = seen.base.sha if seen.base else None, trouble or None, False
     session.flush()
     tell_pull(session, settings, repository, pull)
 
@@ -92,7 +88,7 @@ def _has_its_check(session: Session, pull: PullRequest, seen: Seen) -> bool:
 def compared_by(session: Session, repository_id: int, number: int) -> Compared | None:
     """Return what the check of a pull request compares, None where it has none or is to be measured again."""
     pull = forge.pull_request(session, repository_id, number)
-    return None if pull is None or pull.rerun is not None else _compared(session, pull)
+    return None if pull is None or pull.rerun else _compared(session, pull)
 
 
 def _compared(session: Session, pull: PullRequest) -> Compared | None:
@@ -105,17 +101,20 @@ def _let_go(
     settings: ServiceSettings,
     repository: Repository,
     pull: PullRequest,
-    before: str | None,
     why: str,
 ) -> None:
-    """Cancel the check of an earlier head, or of a closed pull request, and have the forge told that it has ended."""
-    check = None if pull.check_id is None else checks.one(session, pull.check_id)
-    if check is None:
+    """Cancel the check of an earlier head, or of a closed pull request, and have the forge told that it has ended.
+
+    One of the same head is measured again, whatever else is said of the others.
+    """
+    found = None if pull.check_id is None else checks.with_context(session, pull.check_id)
+    if found is None:
         return
+    check, head = found[0], found[3]
     if check.state != "complete":
-        cancel_check(session, WHO, check.id)
-        if before is not None:
-            tell_ended(session, settings, repository, check, before, why)
+        cancel_check(session, FORGE, check.id)
+        is_again = pull.state == "open" and head.sha == pull.head_sha
+        tell_ended(session, settings, repository, check.id, head.sha, "measured again" if is_again else why)
     pull.check_id = None
     session.flush()
 
@@ -137,6 +136,6 @@ def _request(
         base_branch=pull.base_ref,
         key=f"pull/{repository.id}/{pull.number}/{pull.checks_made}",
     )
-    check: Check = request_check(session, settings, WHO, wanted)
+    check: Check = request_check(session, settings, FORGE, wanted)
     repository.project_id = check.project_id
     return check.id

@@ -40,7 +40,7 @@ class Seen:
 def place_of(session: Session, repository_id: int) -> tuple[Place, int]:
     """Return where a repository is, and the forge's id of it."""
     its = session.get_one(Repository, repository_id)
-    return Place(its.slug, its.installation), its.external_id
+    return its.place, its.external_id
 
 
 Compared = tuple[str, str, str]

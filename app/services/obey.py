@@ -26,21 +26,25 @@ class Asked:
     author: str
     text: str
 
+    @property
+    def key(self) -> str:
+        """What its message is known by."""
+        return f"{OBEY}/{self.repository_id}/{self.comment}"
+
 
 def ask_again(session: Session, asked: Asked, *, delay_s: float) -> None:
     """Have it looked at once more."""
-    key = f"{OBEY}/{asked.repository_id}/{asked.comment}"
-    outbox.put_again(session, OBEY, key, asdict(asked), delay_s=delay_s)
+    outbox.put_again(session, OBEY, asked.key, asdict(asked), delay_s=delay_s)
 
 
 def drop(session: Session, asked: Asked) -> None:
     """Let it be: the forge does not say who asked."""
-    outbox.forget(session, f"{OBEY}/{asked.repository_id}/{asked.comment}")
+    outbox.forget(session, asked.key)
 
 
 def obey(session: Session, settings: ServiceSettings, asked: Asked, *, may_write: bool) -> None:
     """Do what was asked; a refusal and a call for help are answered in a comment of their own."""
-    outbox.forget(session, f"{OBEY}/{asked.repository_id}/{asked.comment}")
+    outbox.forget(session, asked.key)
     repository = session.get_one(Repository, asked.repository_id)
     pull = forge.pull_request(session, asked.repository_id, asked.number)
     command = read_command(asked.text) or Help()
@@ -52,7 +56,7 @@ def obey(session: Session, settings: ServiceSettings, asked: Asked, *, may_write
         return
     assert pull is not None
     if isinstance(command, Rerun):
-        pull.rerun = ""
+        pull.rerun = True
         want_look(session, repository.id, pull.number)
     elif isinstance(command, Accept):
         pull.accepted_sha, pull.accepted_by, pull.accepted_reason = (

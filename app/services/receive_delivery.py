@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, Unpack
 
 from sqlalchemy.orm import Session
 
@@ -89,16 +89,16 @@ def _measure_again(session: Session, repository: Repository, event: RerunEvent) 
     """Have the pull requests with this head measured again; the forge lets only people press who may write."""
     pulls = forge.pulls_of_head(session, repository.id, event.sha)
     for pull in pulls:
-        pull.rerun = ""
+        pull.rerun = True
         want_look(session, repository.id, pull.number)
         access.audit(session, event.author, "pull.rerun", f"pull/{repository.id}/{pull.number}", suite="")
     return f"{len(pulls)} pull requests are measured again"
 
 
-def want_look(session: Session, repository_id: int, number: int, *, delay_s: float = 0.0) -> None:
+def want_look(session: Session, repository_id: int, number: int, **when: Unpack[outbox.When]) -> None:
     """Have a pull request looked at; several wishes for the same are one."""
     payload = {"repository_id": repository_id, "number": number}
-    outbox.put_again(session, FOLLOW, f"{FOLLOW}/{repository_id}/{number}", payload, delay_s=delay_s)
+    outbox.put_again(session, FOLLOW, f"{FOLLOW}/{repository_id}/{number}", payload, **when)
 
 
 def want_branch(session: Session, repository_id: int, *, delay_s: float = 0.0) -> None:
@@ -115,9 +115,7 @@ def find_lost_deliveries(session: Session, *, older_than: timedelta) -> int:
             session, TOPIC, f"{TOPIC}/{delivery_id}", {"delivery_id": delivery_id}, sent_before=older_than
         )
     for repository_id, number in forge.unlooked(session):
-        payload = {"repository_id": repository_id, "number": number}
-        key = f"{FOLLOW}/{repository_id}/{number}"
-        outbox.put_again(session, FOLLOW, key, payload, sent_before=older_than)
+        want_look(session, repository_id, number, sent_before=older_than)
     outbox.send_again(session, OBEY, sent_before=older_than)
     forge.forget_deliveries(session, older_than=KEEP)
     return len(lost)

@@ -13,7 +13,7 @@ from app.store.repositories import forge
 
 def places_to_ask(session: Session) -> list[tuple[int, Place]]:
     """Return the repositories that can be reached, and where they are."""
-    return [(its.id, Place(its.slug, its.installation)) for its in forge.connected(session)]
+    return [(its.id, its.place) for its in forge.connected(session)]
 
 
 def compare_pulls(session: Session, repository_id: int, listed: Sequence[OpenPull]) -> int:

@@ -69,7 +69,7 @@ def take_turn(session: Session, repository_id: int) -> Turn | None:
     turn = Turn(
         target_id=target.id,
         repository_id=repository_id,
-        place=Place(repository.slug, repository.installation),
+        place=repository.place,
         text=_text(target.kind, target.wanted),
         digest=target.wanted_digest,
         known_id=target.external_id,

@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import asdict, replace
 from datetime import timedelta
+from typing import Unpack
 
 from sqlalchemy.orm import Session
 
@@ -23,6 +24,7 @@ from app.reports.pull_request import (
 from app.reports.pull_request.markdown import code, words
 from app.reports.text import shorten
 from app.reports.titles import check_title
+from app.services.check_moved import want_showing
 from app.services.read_check import read_check
 from app.settings.values import COMMENTS
 from app.store.repositories import forge, outbox
@@ -32,7 +34,6 @@ NAME = "ratchet"
 """What the check is called on the forge; branch protection refers to it."""
 
 TOPIC = "forge.tell"
-SHOW = "check.show"
 LONGEST_TITLE = 250
 LONGEST_LINE, MOST_LINES = 500, 50
 """Of what is said of a head that is not measured."""
@@ -60,11 +61,12 @@ def tell_pull(session: Session, settings: ServiceSettings, repository: Repositor
         return
     result = read_check(session, pull.check_id)
     page = f"{settings.address}/checks/{result.id}"
-    text = _of_check(result, page, strict=_is_strict(session, result.id))
+    settings_then = session.get_one(Check, result.id).settings
+    text = _of_check(result, page, strict=settings_then["strict"])
     _want_run(session, repository, text, f"{result.id}")
     if pull.accepted_sha == pull.head_sha and text.outcome in (CheckOutcome.FAILURE, CheckOutcome.NEUTRAL):
         _want_run(session, repository, _accepted(text, pull), f"{result.id}/accepted")
-    _comment(session, repository, pull, result, page)
+    _comment(session, repository, pull, result, page, settings_then.get("comment", COMMENTS[0]))
 
 
 def _tell_why_not(session: Session, repository: Repository, pull: PullRequest) -> None:
@@ -75,9 +77,9 @@ def _tell_why_not(session: Session, repository: Repository, pull: PullRequest) -
 
 
 def tell_ended(
-    session: Session, settings: ServiceSettings, repository: Repository, check: Check, sha: str, why: str
+    session: Session, settings: ServiceSettings, repository: Repository, check_id: int, sha: str, why: str
 ) -> None:
-    """Have the forge told that a check is not gone on with."""
+    """Have the forge told that the check of a head is not gone on with."""
     text = CheckText(
         name=NAME,
         sha=sha,
@@ -85,10 +87,10 @@ def tell_ended(
         state=CheckState.COMPLETED,
         title=why,
         summary=words(why),
-        url=f"{settings.address}/checks/{check.id}",
+        url=f"{settings.address}/checks/{check_id}",
         outcome=CheckOutcome.CANCELLED,
     )
-    _want_run(session, repository, text, f"{check.id}")
+    _want_run(session, repository, text, f"{check_id}")
 
 
 def _want_run(session: Session, repository: Repository, text: CheckText, which: str) -> None:
@@ -99,13 +101,12 @@ def _want_run(session: Session, repository: Repository, text: CheckText, which: 
 
 
 def _comment(
-    session: Session, repository: Repository, pull: PullRequest, result: CheckResult, page: str
+    session: Session, repository: Repository, pull: PullRequest, result: CheckResult, page: str, when: str
 ) -> None:
     """Have the comment made where there is something to say, and an earlier one brought up to date."""
     key = f"comment/{repository.id}/{pull.number}"
     if pull.state != "open" or result.conclusion is None:
         return
-    when = session.get_one(Check, result.id).settings.get("comment", COMMENTS[0])
     has_one = forge.target(session, key) is not None
     if when != "never" and (when == "always" or has_one or is_worth_a_comment(result)):
         marker = marker_of(repository.external_id, pull.number)
@@ -163,10 +164,6 @@ def _untaken(pull: PullRequest) -> CheckText:
     )
 
 
-def _is_strict(session: Session, check_id: int) -> bool:
-    return bool(session.get_one(Check, check_id).settings["strict"])
-
-
 def want_text(session: Session, repository: Repository, key: str, text: Text) -> None:
     """Have the forge say this under the key, in place of what it said there before."""
     kind, wanted = ("check" if isinstance(text, CheckText) else "comment"), asdict(text)
@@ -176,10 +173,10 @@ def want_text(session: Session, repository: Repository, key: str, text: Text) ->
         want_telling(session, repository.id)
 
 
-def want_telling(session: Session, repository_id: int, *, delay_s: float = 0.0) -> None:
+def want_telling(session: Session, repository_id: int, **when: Unpack[outbox.When]) -> None:
     """Have told what a repository's forge should say; several wishes are one."""
     payload = {"repository_id": repository_id}
-    outbox.put_again(session, TOPIC, f"{TOPIC}/{repository_id}", payload, delay_s=delay_s)
+    outbox.put_again(session, TOPIC, f"{TOPIC}/{repository_id}", payload, **when)
 
 
 def find_untold(session: Session, *, older_than: timedelta) -> int:
@@ -188,10 +185,8 @@ def find_untold(session: Session, *, older_than: timedelta) -> int:
     Whatever a task that died should have wished is found in what it was about.
     """
     for check_id in forge.unshown(session):
-        payload = {"check_id": check_id}
-        outbox.put_again(session, SHOW, f"{SHOW}/{check_id}", payload, sent_before=older_than)
+        want_showing(session, check_id, sent_before=older_than)
     waiting = {repository for _, repository in forge.waiting_targets(session)}
     for repository_id in sorted(waiting):
-        payload = {"repository_id": repository_id}
-        outbox.put_again(session, TOPIC, f"{TOPIC}/{repository_id}", payload, sent_before=older_than)
+        want_telling(session, repository_id, sent_before=older_than)
     return len(waiting)

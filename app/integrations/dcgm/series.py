@@ -13,24 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from app.domain.activity import SOURCE_LABELS
 from app.domain.errors import UnavailableError
 from app.integrations.dcgm.device import Gpu
 from app.integrations.dcgm.fields import BY_NAME
 from app.integrations.dcgm.windows import Sample
 
-SOURCE_LABELS = (
-    "cluster",
-    "prometheus",
-    "prometheus_replica",
-    "replica",
-    "job",
-    "instance",
-    "exported_job",
-    "exported_instance",
-    "Hostname",
-    "hostname",
-)
-"""What tells who said it, and stays while a run lasts; everything else may change with the pods on the GPU."""
 SHOWN_LABELS = (*SOURCE_LABELS, "gpu", "device", "modelName", "GPU_I_ID", "GPU_I_PROFILE")
 """What is kept to show where a number came from."""
 UUID_LABELS = ("UUID", "uuid", "gpu_uuid")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,6 @@ _STATUSES = {
     CheckOutcome.NEUTRAL: "success",
     CheckOutcome.FAILURE: "failure",
     CheckOutcome.CANCELLED: "error",
-    CheckOutcome.ACTION_REQUIRED: "pending",
 }
 """What a commit status has in place of an outcome: nothing but a failure may keep a change from being merged."""
 
@@ -56,19 +56,9 @@ class GitHub:
         return _pull(answer.json())
 
     def open_pulls(self, place: Place) -> list[OpenPull]:
-        """Return all open pull requests, page by page."""
-        found: list[OpenPull] = []
-        page = 1
-        while True:
-            with told():
-                answer = self._rest(place).pulls.list(
-                    place.owner, place.name, state="open", per_page=PAGE, page=page
-                )
-            pulls = answer.json()
-            found += [OpenPull(int(p["number"]), str(p["head"]["sha"]), str(p["base"]["ref"])) for p in pulls]
-            if len(pulls) < PAGE:
-                return found
-            page += 1
+        """Return all open pull requests."""
+        pulls = _pages(self._rest(place).pulls.list, place.owner, place.name, state="open")
+        return [OpenPull(int(p["number"]), str(p["head"]["sha"]), str(p["base"]["ref"])) for p in pulls]
 
     def fetch(self, place: Place, into: Path, refs: Mapping[str, str]) -> None:
         """Bring refs into a bare repository; the token is in no file and on no command line."""
@@ -143,17 +133,11 @@ class GitHub:
         return int(answer.json()["id"])
 
     def _own_comment(self, place: Place, text: CommentText) -> int | None:
-        issues, page = self._rest(place).issues, 1
-        while True:
-            with told():
-                answer = issues.list_comments(place.owner, place.name, text.number, per_page=PAGE, page=page)
-            comments = answer.json()
-            for comment in comments:
-                if str(comment.get("body") or "").startswith(text.marker) and self._is_ours(comment):
-                    return int(comment["id"])
-            if len(comments) < PAGE:
-                return None
-            page += 1
+        comments = _pages(self._rest(place).issues.list_comments, place.owner, place.name, text.number)
+        for comment in comments:
+            if str(comment.get("body") or "").startswith(text.marker) and self._is_ours(comment):
+                return int(comment["id"])
+        return None
 
     def _is_ours(self, comment: dict[str, Any]) -> bool:
         """Say whether we wrote a comment: somebody else's that bears our marker is never edited."""
@@ -167,6 +151,16 @@ class GitHub:
             return str(self._connection.kit(None).rest.users.get_authenticated().json()["login"])
 
 
+def _pages(call: Callable[..., Any], *arguments: Any, **options: Any) -> Iterator[dict[str, Any]]:
+    """Yield all that a list has, page by page."""
+    for page in count(1):
+        with told():
+            found = call(*arguments, **options, per_page=PAGE, page=page).json()
+        yield from found
+        if len(found) < PAGE:
+            return
+
+
 def _pull(told_of: dict[str, Any]) -> Pull:
     base, head = told_of["base"], told_of["head"]
     return Pull(
@@ -176,7 +170,6 @@ def _pull(told_of: dict[str, Any]) -> Pull:
         is_open=told_of["state"] == "open",
         is_merged=bool(told_of.get("merged")),
         base_ref=str(base["ref"]),
-        base_sha=str(base["sha"]),
         head_sha=str(head["sha"]),
         head_repository=int(head["repo"]["id"]) if head.get("repo") else None,
         base_repository=int(base["repo"]["id"]),
@@ -190,8 +183,6 @@ def _check_run(text: CheckText) -> dict[str, Any]:
         "status": str(text.state),
         "output": {"title": text.title, "summary": clip_bytes(text.summary, MOST_B)},
     }
-    if text.text:
-        data["output"]["text"] = text.text
     if text.url:
         data["details_url"] = text.url
     if text.state is CheckState.COMPLETED:

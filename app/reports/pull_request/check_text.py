@@ -6,8 +6,8 @@ from app.domain.jobs import TERMINAL, JobState
 from app.domain.results import CheckResult, SuiteResult
 from app.domain.verdicts import Conclusion, Verdict
 from app.reports.pull_request import rows
-from app.reports.pull_request.markdown import block, code, size_b, words
-from app.reports.pull_request.tables import Section, sections_text
+from app.reports.pull_request.markdown import block, code, words
+from app.reports.pull_request.tables import Section, fitted
 from app.reports.quantities import duration
 from app.reports.ranking import findings, is_unmeasured_job
 from app.reports.text import shorten
@@ -45,10 +45,7 @@ def check_summary(result: CheckResult, page: str, *, limit_b: int = LIMIT_B) -> 
         idle_jobs(result),
         again(result),
     ]
-    end = reproduce(result)
-    room_b = limit_b - sum(size_b(part) + 2 for part in (*opening, end))
-    tables = sections_text(_sections(result), page, room_b)
-    return "\n\n".join(part for part in (*opening, *tables, end) if part) + "\n"
+    return fitted(opening, _sections(result), [reproduce(result)], page, limit_b)
 
 
 def compared(result: CheckResult) -> str:

@@ -6,8 +6,8 @@ from app.domain.results import CheckResult
 from app.domain.verdicts import Verdict
 from app.reports.pull_request import rows
 from app.reports.pull_request.check_text import LIMIT_B, compared, idle_jobs, reproduce
-from app.reports.pull_request.markdown import size_b, words
-from app.reports.pull_request.tables import Section, sections_text
+from app.reports.pull_request.markdown import words
+from app.reports.pull_request.tables import Section, fitted
 from app.reports.titles import check_title
 from app.reports.words import CONCLUSIONS
 
@@ -27,9 +27,7 @@ def comment_body(result: CheckResult, marker: str, page: str, *, limit_b: int = 
     said = title[2] if title[0] == word.name else check_title(result)
     opening = [f"{marker}\n### {word.mark} {words(said[:1].upper() + said[1:])}", idle_jobs(result)]
     end = [_folded_reproduce(result), f"<sub>{compared(result)} · [full report]({page})</sub>"]
-    room_b = limit_b - sum(size_b(part) + 2 for part in (*opening, *end))
-    tables = sections_text(_sections(result), page, room_b)
-    return "\n\n".join(part for part in (*opening, *tables, *end) if part) + "\n"
+    return fitted(opening, _sections(result), end, page, limit_b)
 
 
 def _folded_reproduce(result: CheckResult) -> str:

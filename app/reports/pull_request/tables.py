@@ -22,7 +22,16 @@ class Section:
     is_folded: bool = False
 
 
-def sections_text(sections: Iterable[Section], page: str, room_b: int) -> list[str]:
+def fitted(
+    opening: Sequence[str], sections: Iterable[Section], end: Sequence[str], page: str, limit_b: int
+) -> str:
+    """Return a text of at most `limit_b` bytes: its opening and its end whole, and of the sections what fits."""
+    room_b = limit_b - sum(size_b(part) + 2 for part in (*opening, *end))
+    parts = (*opening, *_sections_text(sections, page, room_b), *end)
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _sections_text(sections: Iterable[Section], page: str, room_b: int) -> list[str]:
     """Return the sections that have rows as Markdown, in at most `room_b` bytes; what is left out is counted."""
     parts = []
     for section in sections:

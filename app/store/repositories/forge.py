@@ -206,7 +206,7 @@ def unlooked(session: Session) -> Sequence[tuple[int, int]]:
     """Return (repository, number) of pull requests that somebody wants measured again."""
     rows = session.execute(
         select(PullRequest.repository_id, PullRequest.number).where(
-            PullRequest.rerun.is_not(None), PullRequest.state == "open"
+            PullRequest.rerun, PullRequest.state == "open"
         )
     ).all()
     return [(row[0], row[1]) for row in rows]

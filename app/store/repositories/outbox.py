@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypedDict
 
 from sqlalchemy import delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
@@ -13,6 +13,13 @@ from sqlalchemy.orm import Session
 from app.store.tables import Outbox
 
 RETRY = timedelta(seconds=2)
+
+
+class When(TypedDict, total=False):
+    """When a message leaves, as `put_again` takes it."""
+
+    delay_s: float
+    sent_before: timedelta
 
 
 def put(session: Session, topic: str, key: str, payload: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.domain.forge import Place
 from app.store.tables.base import Id, Now, Table
 
 
@@ -28,6 +29,11 @@ class Repository(Table):
     busy_until: Mapped[datetime | None]
     """Somebody writes to the forge for it until then, or the forge asked for so much time."""
     created_at: Mapped[Now]
+
+    @property
+    def place(self) -> Place:
+        """Where it is."""
+        return Place(self.slug, self.installation)
 
 
 class Delivery(Table):
@@ -68,12 +74,10 @@ class PullRequest(Table):
     base_sha: Mapped[str | None]
     """Where its branch left the one that it goes into: what the head is held against."""
     head_sha: Mapped[str]
-    approved_sha: Mapped[str | None]
-    """The head of a fork that a maintainer has approved."""
     check_id: Mapped[int | None] = mapped_column(ForeignKey("check.id"), index=True)
     checks_made: Mapped[int] = mapped_column(server_default="0")
-    rerun: Mapped[str | None]
-    """What is to be measured again of the same head: a suite's name, empty for all; null for nothing."""
+    rerun: Mapped[bool] = mapped_column(server_default=text("false"))
+    """Whether the same head is to be measured again."""
     accepted_sha: Mapped[str | None]
     """The head that somebody has accepted as it is."""
     accepted_by: Mapped[str | None]

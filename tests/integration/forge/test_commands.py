@@ -75,7 +75,7 @@ def test_what_is_measured_again_has_a_check_run_of_its_own(judged: tuple[World, 
 def test_a_message_to_rerun_that_got_lost_is_found(judged: tuple[World, str]) -> None:
     world, head = judged
     with world.service.database.session() as session:
-        session.execute(text("update pull_request set rerun = ''"))
+        session.execute(text("update pull_request set rerun = true"))
         find_lost_deliveries(session, older_than=timedelta(0))
     world.settle()
     assert world.run_of(head)["status"] == "queued"
