@@ -6,6 +6,7 @@ GitHub is the forge that is built; another needs these words and `integrations.f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 
@@ -75,6 +76,17 @@ class CheckOutcome(StrEnum):
     FAILURE = "failure"
     NEUTRAL = "neutral"
     CANCELLED = "cancelled"
+    ACTION_REQUIRED = "action_required"
+    """Nothing goes on before somebody has said so."""
+
+
+@dataclass(frozen=True)
+class Button:
+    """Something that people can ask for where they read a check: what it says, what it does, and its name for us."""
+
+    label: str
+    description: str
+    identifier: str
 
 
 @dataclass(frozen=True)
@@ -91,6 +103,7 @@ class CheckText:
     """Markdown."""
     url: str = ""
     outcome: CheckOutcome | None = None
+    buttons: tuple[Button, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -132,12 +145,24 @@ class BranchEvent:
 
 @dataclass(frozen=True)
 class CommandEvent:
-    """Somebody asked for something in a pull request's comment."""
+    """Somebody asked for something in a pull request's comment, or by a label that says the same."""
 
     source: Source
     number: int
-    comment: int
-    """The forge's id of the comment."""
+    comment: int | None
+    """The forge's id of the comment, None of a label."""
+    author: str
+    text: str
+    at: datetime | None = None
+    """When, by the forge's clock."""
+
+
+@dataclass(frozen=True)
+class ButtonEvent:
+    """Somebody pressed a button of ours on a commit's check; `text` is the command that says the same."""
+
+    source: Source
+    sha: str
     author: str
     text: str
 
@@ -165,4 +190,4 @@ class Ignored:
     why: str
 
 
-Event = PullEvent | BranchEvent | CommandEvent | RerunEvent | Disconnected | Ignored
+Event = PullEvent | BranchEvent | CommandEvent | ButtonEvent | RerunEvent | Disconnected | Ignored

@@ -10,7 +10,8 @@ from app.config import ServiceSettings
 from app.domain.forge import Pull
 from app.services.access import FORGE
 from app.services.cancel_check import cancel_check
-from app.services.look_at_pull import EVENT, Compared, Seen
+from app.services.look_at_pull import EVENT, Compared, Known, Seen, wished_of
+from app.services.plan_check import Wish
 from app.services.receive_delivery import want_look
 from app.services.request_check import CheckRequest, request_check
 from app.services.tell_pull import tell_ended, tell_pull
@@ -35,17 +36,21 @@ def follow_pull(
     pull = _stored(session, repository, pull, seen.pull)
     pull.seen_at = asked_at
     if pull.state != "open":
-        pull.rerun = False
+        pull.rerun, pull.wishes = False, []
         _let_go(session, settings, repository, pull, "the pull request was closed")
         return
     trouble = seen.trouble or _whose(session, repository, seen)
-    if trouble or pull.rerun or not _has_its_check(session, pull, seen):
-        if not trouble and not seen.bundle:  # it had a check when it was looked at
+    if trouble:
+        _let_go(session, settings, repository, pull, f"superseded by {pull.head_sha[:10]}")
+    elif pull.rerun or pull.wishes or not _has_its_check(session, pull, seen):
+        if not seen.bundle:  # it had a check when it was looked at
             want_look(session, repository_id, number)
             return
+        check_id = _request(session, settings, repository, pull, seen)
         _let_go(session, settings, repository, pull, f"superseded by {pull.head_sha[:10]}")
-        pull.check_id = None if trouble else _request(session, settings, repository, pull, seen)
-    pull.base_sha, pull.trouble, pull.rerun = seen.base.sha if seen.base else None, trouble or None, False
+        pull.check_id = check_id
+    pull.base_sha, pull.trouble = seen.base.sha if seen.base else None, trouble or None
+    pull.rerun, pull.wishes = False, []
     session.flush()
     tell_pull(session, settings, repository, pull)
 
@@ -85,10 +90,17 @@ def _has_its_check(session: Session, pull: PullRequest, seen: Seen) -> bool:
     return _compared(session, pull) == (seen.base.sha, seen.head.sha, settings_digest(seen.settings))
 
 
-def compared_by(session: Session, repository_id: int, number: int) -> Compared | None:
-    """Return what the check of a pull request compares, None where it has none or is to be measured again."""
+def known_of(session: Session, repository_id: int, number: int) -> Known:
+    """Return what is known of a pull request."""
     pull = forge.pull_request(session, repository_id, number)
-    return None if pull is None or pull.rerun else _compared(session, pull)
+    if pull is None:
+        return Known()
+    compared = None if pull.rerun else _compared(session, pull)
+    return Known(compared, pull.approved_sha, _wishes(pull))
+
+
+def _wishes(pull: PullRequest) -> tuple[Wish, ...]:
+    return tuple(Wish(**wish) for wish in pull.wishes)
 
 
 def _compared(session: Session, pull: PullRequest) -> Compared | None:
@@ -125,6 +137,7 @@ def _request(
     assert seen.settings is not None
     assert seen.base is not None
     assert seen.head is not None
+    has_check = not pull.rerun and _has_its_check(session, pull, seen)
     pull.checks_made += 1  # under the pull request's lock
     wanted = CheckRequest(
         settings=seen.settings,
@@ -135,6 +148,10 @@ def _request(
         trigger=EVENT,
         base_branch=pull.base_ref,
         key=f"pull/{repository.id}/{pull.number}/{pull.checks_made}",
+        wishes=wished_of(_wishes(pull), seen.settings),
+        beside=pull.check_id if has_check else None,
+        benchmarks_from="base" if pull.is_fork else "head",
+        untrusted=pull.is_fork,
     )
     check: Check = request_check(session, settings, FORGE, wanted)
     repository.project_id = check.project_id

@@ -12,12 +12,13 @@ from app.domain.forge import Place, Pull
 from app.domain.results import CommitRef
 from app.integrations.forge import Forge
 from app.services.mirrors import SETTINGS_FILE, Mirror, fetched, ours
+from app.services.plan_check import Wish
 from app.settings import Settings, settings_digest
 from app.store.tables import Repository
 
 EVENT = "pull_request"
 
-FORK = "it comes from a fork, and code from forks is not run"
+UNAPPROVED = "it comes from a fork, and nobody has approved this commit"
 
 
 @dataclass(frozen=True)
@@ -47,39 +48,52 @@ Compared = tuple[str, str, str]
 """What a check compares: base's and head's sha, and the digest of the settings."""
 
 
+@dataclass(frozen=True)
+class Known:
+    """What is known of a pull request before the forge is asked.
+
+    `compared` is what the check that there is compares, None where it is to be measured anew as a whole.
+    """
+
+    compared: Compared | None = None
+    approved_sha: str | None = None
+    wishes: tuple[Wish, ...] = ()
+
+
 def look_at_pull(
     forge: Forge,
     settings: ServiceSettings,
     place: Place,
     external_id: int,
     number: int,
-    compared: Compared | None = None,
+    known: Known | None = None,
 ) -> Seen:
     """Ask the forge for the pull request, fetch its commits, and read the settings of where it left its branch.
 
-    `compared` is what the check that there is compares: for that no bundle is made.
+    Of a fork nothing is fetched but the commit that was approved. No bundle is made for what there is a check of.
 
     Raises what the forge raises, and DataError where git cannot make sense of what was fetched.
     """
+    known = known or Known()
     pull = forge.pull(place, number)
     if not pull.is_open:
         return Seen(pull)
-    if pull.is_fork:
-        return Seen(pull, trouble=FORK)
+    if pull.is_fork and pull.head_sha != known.approved_sha:
+        return Seen(pull, trouble=UNAPPROVED)
     refs = f"refs/heads/{pull.base_ref}", f"refs/pull/{number}/head"
     with fetched(forge, settings, place, external_id, *refs) as mirror:
-        return _read(mirror, pull, compared)
+        return _read(mirror, pull, known)
 
 
-def _read(mirror: Mirror, pull: Pull, compared: Compared | None) -> Seen:
+def _read(mirror: Mirror, pull: Pull, known: Known) -> Seen:
     head = mirror.commit(pull.head_sha)
     base_sha = mirror.git.merge_base(ours(f"refs/heads/{pull.base_ref}"), head.sha)
     if base_sha is None:
         return Seen(pull, trouble=f"it has no commit in common with {pull.base_ref}")
-    return _measured(mirror, Seen(pull, mirror.commit(base_sha), head), compared)
+    return _measured(mirror, Seen(pull, mirror.commit(base_sha), head), known)
 
 
-def _measured(mirror: Mirror, seen: Seen, compared: Compared | None) -> Seen:
+def _measured(mirror: Mirror, seen: Seen, known: Known) -> Seen:
     """Return what is to be measured; settings are base's: nobody changes what is measured of his change with it."""
     assert seen.base is not None
     assert seen.head is not None
@@ -91,9 +105,16 @@ def _measured(mirror: Mirror, seen: Seen, compared: Compared | None) -> Seen:
         trouble = f"{seen.pull.base_ref} has no {SETTINGS_FILE}: it tells what is measured, once it is merged"
         return replace(seen, trouble=trouble)
     suites = mirror.touched(settings, EVENT, seen.base, seen.head)
-    if not suites:
+    is_compared = known.compared == (seen.base.sha, seen.head.sha, settings_digest(settings))
+    is_wanted = bool(wished_of(known.wishes, settings))
+    if not suites and not is_wanted and not is_compared:  # what was asked for by hand has its check, too
         trouble = "it touches no path of a suite that is measured on pull requests"
         return replace(seen, settings=settings, trouble=trouble)
-    is_compared = compared == (seen.base.sha, seen.head.sha, settings_digest(settings))
-    bundle = "" if is_compared else mirror.bundle(seen.base, seen.head)
+    bundle = "" if is_compared and not is_wanted else mirror.bundle(seen.base, seen.head)
     return replace(seen, settings=settings, suites=suites, bundle=bundle)
+
+
+def wished_of(wishes: tuple[Wish, ...], settings: Settings) -> tuple[Wish, ...]:
+    """Return the wishes for suites that there are."""
+    known = {suite.name for suite in settings.suites}
+    return tuple(wish for wish in wishes if wish.suite in known)

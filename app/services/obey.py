@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from datetime import datetime
 
 from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
-from app.domain.commands import USAGE, Accept, Command, Help, Rerun, read_command
+from app.domain.commands import USAGE, Accept, Approve, Command, Help, Rerun, Run, read_command
 from app.domain.forge import CommentText
 from app.reports.pull_request.markdown import code, words
+from app.services.answer_of import why_not
+from app.services.plan_check import Wish
 from app.services.receive_delivery import OBEY, want_look
 from app.services.tell_pull import tell_pull, want_text
 from app.store.repositories import access, forge, outbox
@@ -18,18 +21,26 @@ from app.store.tables import PullRequest, Repository
 
 @dataclass(frozen=True)
 class Asked:
-    """A comment that asks for something."""
+    """A comment, a label or a button that asks for something."""
 
     repository_id: int
     number: int
     comment: int
+    """The forge's id of the comment; below zero what came without one."""
     author: str
     text: str
+    at: str = ""
+    """When, by the forge's clock, in ISO 8601; empty where it did not say."""
 
     @property
     def key(self) -> str:
         """What its message is known by."""
-        return f"{OBEY}/{self.repository_id}/{self.comment}"
+        return f"{OBEY}/{self.repository_id}/{self.number}/{self.comment}"
+
+    @property
+    def asked_at(self) -> datetime | None:
+        """When it was asked."""
+        return datetime.fromisoformat(self.at) if self.at else None
 
 
 def ask_again(session: Session, asked: Asked, *, delay_s: float) -> None:
@@ -48,29 +59,46 @@ def obey(session: Session, settings: ServiceSettings, asked: Asked, *, may_write
     repository = session.get_one(Repository, asked.repository_id)
     pull = forge.pull_request(session, asked.repository_id, asked.number)
     command = read_command(asked.text) or Help()
-    refusal = _refusal(command, pull, may_write=may_write)
+    refusal = _refusal(session, settings, asked, command, pull, may_write=may_write)
     if refusal:
         marker = f"<!-- ratchet:answer:{asked.comment} -->"
         text = CommentText(asked.number, marker, f"{marker}\n{refusal}\n")
         want_text(session, repository, f"answer/{repository.id}/{asked.comment}", text)
         return
     assert pull is not None
-    if isinstance(command, Rerun):
-        pull.rerun = True
-        want_look(session, repository.id, pull.number)
-    elif isinstance(command, Accept):
-        pull.accepted_sha, pull.accepted_by, pull.accepted_reason = (
-            pull.head_sha,
-            asked.author,
-            command.reason,
-        )
+    if isinstance(command, Accept):
+        pull.accepted_sha, pull.accepted_by = pull.head_sha, asked.author
+        pull.accepted_reason = command.reason
         session.flush()
         tell_pull(session, settings, repository, pull)
+    else:
+        _have_measured(pull, command, asked.author)
+        want_look(session, repository.id, pull.number)
     object_ = f"pull/{repository.id}/{pull.number}"
     access.audit(session, asked.author, "pull.command", object_, asked=asked.text[:500], head=pull.head_sha)
 
 
-def _refusal(command: Command, pull: PullRequest | None, *, may_write: bool) -> str:
+def _have_measured(pull: PullRequest, command: Command, author: str) -> None:
+    """Note what is to be measured at the next look."""
+    if isinstance(command, Approve):
+        pull.approved_sha, pull.approved_by = pull.head_sha, author
+    elif isinstance(command, Run):
+        pull.wishes = [*pull.wishes, asdict(Wish(command.suite, command.device))]
+    elif isinstance(command, Rerun) and command.suite:
+        pull.wishes = [*pull.wishes, asdict(Wish(command.suite))]
+    else:
+        pull.rerun = True
+
+
+def _refusal(
+    session: Session,
+    settings: ServiceSettings,
+    asked: Asked,
+    command: Command,
+    pull: PullRequest | None,
+    *,
+    may_write: bool,
+) -> str:
     """Return what is answered in place of doing it; empty where it is done, and the check itself is the answer."""
     if isinstance(command, Help):
         return _help(command.trouble)
@@ -78,7 +106,7 @@ def _refusal(command: Command, pull: PullRequest | None, *, may_write: bool) -> 
         return "Only people with write access to this repository can ask for that."
     if pull is None or pull.state != "open":
         return "This pull request is not open, so there is nothing to do."
-    return ""
+    return why_not(session, settings, pull, command, asked.asked_at)
 
 
 def _help(trouble: str) -> str:

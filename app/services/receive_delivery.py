@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.forge import (
     BranchEvent,
+    ButtonEvent,
     CommandEvent,
     Disconnected,
     Event,
@@ -44,10 +45,10 @@ def act_on_delivery(session: Session, delivery_id: int) -> None:
     """Have done what follows from a message, once."""
     delivery = forge.waiting_delivery(session, delivery_id)
     if delivery is not None:
-        delivery.outcome = _act(session, read_event(delivery.event, delivery.payload))
+        delivery.outcome = _act(session, read_event(delivery.event, delivery.payload), delivery_id)
 
 
-def _act(session: Session, event: Event) -> str:
+def _act(session: Session, event: Event, delivery_id: int) -> str:
     """Have done what follows from an event; return what that is, in a sentence."""
     if isinstance(event, Ignored):
         return event.why
@@ -62,7 +63,10 @@ def _act(session: Session, event: Event) -> str:
         want_branch(session, repository.id)
         return f"{repository.branch} is looked at"
     if isinstance(event, CommandEvent):
-        return _obey_later(session, repository, event)
+        _obey_later(session, repository, event, delivery_id)
+        return f"asked for by {event.author} on pull request {event.number}"
+    if isinstance(event, ButtonEvent):
+        return _obey_button(session, repository, event, delivery_id)
     return _measure_again(session, repository, event)
 
 
@@ -73,16 +77,27 @@ def _repository(session: Session, source: Source) -> Repository:
     )
 
 
-def _obey_later(session: Session, repository: Repository, event: CommandEvent) -> str:
+def _obey_later(session: Session, repository: Repository, event: CommandEvent, delivery_id: int) -> None:
+    """Have it done. What came without a comment is known by our own id of its message, below zero."""
+    comment = event.comment or -delivery_id
     payload = {
         "repository_id": repository.id,
         "number": event.number,
-        "comment": event.comment,
+        "comment": comment,
         "author": event.author,
         "text": event.text[:LONGEST_COMMAND],
+        "at": event.at.isoformat() if event.at else "",
     }
-    outbox.put(session, OBEY, f"{OBEY}/{repository.id}/{event.comment}", payload)
-    return f"asked for by {event.author} on pull request {event.number}"
+    outbox.put(session, OBEY, f"{OBEY}/{repository.id}/{event.number}/{comment}", payload)
+
+
+def _obey_button(session: Session, repository: Repository, event: ButtonEvent, delivery_id: int) -> str:
+    """Have it done for all pull requests with this head: the forge does not say of which one the check is."""
+    pulls = forge.pulls_of_head(session, repository.id, event.sha)
+    for pull in pulls:
+        command = CommandEvent(event.source, pull.number, None, event.author, event.text)
+        _obey_later(session, repository, command, delivery_id)
+    return f"asked for by {event.author} on {len(pulls)} pull requests"
 
 
 def _measure_again(session: Session, repository: Repository, event: RerunEvent) -> str:

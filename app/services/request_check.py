@@ -6,6 +6,7 @@ import hashlib
 import json
 import shlex
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,8 @@ from app.domain.results import CommitRef
 from app.services.access import Principal
 from app.services.derive_values import LEAST_TIMED_S, wants_energy
 from app.services.lease_jobs import end_job, hint
-from app.settings import Settings, SuiteSettings, Thresholds, matching_classes, settings_digest, suite_digest
+from app.services.plan_check import Plan, Planned, Wish, plan_again, plan_whole
+from app.settings import Settings, SuiteSettings, Thresholds, settings_digest, suite_digest
 from app.store.repositories import access, checks, clock, fleet, outbox, projects
 from app.store.repositories.upsert import get_or_create
 from app.store.tables import Check, Commit, Job, Project, Request, RequestJob
@@ -50,6 +52,12 @@ class CheckRequest:
     """The branch whose history both commits are of; None where head is on none yet."""
     base_branch: str | None = None
     """The branch that base is of; None for the project's own."""
+    wishes: tuple[Wish, ...] = ()
+    """What somebody wants besides; where there are such, and no suites, they are all that is measured."""
+    beside: int | None = None
+    """An earlier check of the same commits by the same settings: all that it measured, but for the wishes, stands."""
+    untrusted: bool = False
+    """Whether head is code that nobody answers for, as a fork's."""
 
 
 def request_check(
@@ -59,7 +67,8 @@ def request_check(
 
     Raises UsageError for a suite that the settings do not have, AccessError for another project than the token's.
     """
-    suites = _selected(wanted)
+    suites = {suite.name: suite for suite in wanted.settings.suites}
+    _refuse_unknown(wanted, suites)
     project = projects.project(session, wanted.settings.project.name)
     if principal.project_id not in (None, project.id):
         raise AccessError(f"the token {principal.name!r} is bound to another project than {project.name!r}")
@@ -69,14 +78,13 @@ def request_check(
     if not new:
         return _check_of(session, request, wanted, base, head)
     check = _check(session, project, request, base, head, wanted)
-    live = fleet.live_classes(session, within=service.worker_live_for, healths=fleet.TENDED)
-    plan = [(suite, classes) for suite in suites for classes in [_classes(suite, wanted, live)]]
-    n_jobs = max(1, sum(len(classes) for _, classes in plan))
-    for suite, classes in plan:
-        _jobs_of_suite(
-            session, service, _Context(project, request, base, head, wanted, n_jobs), suite, classes
-        )
-    if not plan:  # else the last of its jobs has it concluded
+    plan = _plan(session, service, wanted, suites)
+    for job in plan.kept:
+        session.add(RequestJob(request_id=request.id, job_id=job.id))
+    context = _Context(project, request, base, head, wanted, plan.n_jobs)
+    for planned in plan.new:
+        _add_job(session, service, context, planned)
+    if not plan.new:  # else the last of its jobs has it concluded
         outbox.put(session, "check.conclude", f"check.conclude/{check.id}", {"check_id": check.id})
     access.audit(session, principal.name, "check.requested", f"check/{check.id}", project=project.name)
     return check
@@ -92,15 +100,25 @@ class _Context:
     n_jobs: int
 
 
-def _selected(wanted: CheckRequest) -> list[SuiteSettings]:
-    known = {suite.name: suite for suite in wanted.settings.suites}
-    unknown = [name for name in wanted.suites if name not in known]
-    if unknown:
+def _refuse_unknown(wanted: CheckRequest, known: Mapping[str, SuiteSettings]) -> None:
+    named = (*wanted.suites, *(wish.suite for wish in wanted.wishes))
+    unknown = next((name for name in named if name not in known), None)
+    if unknown is not None:
         raise UsageError(
-            f"no suite named {unknown[0]!r} in ratchet.toml; it has: {', '.join(sorted(known))}",
-            code="no_suite",
+            f"no suite named {unknown!r} in ratchet.toml; it has: {', '.join(sorted(known))}", code="no_suite"
         )
-    return [suite for name, suite in known.items() if not wanted.suites or name in wanted.suites]
+
+
+def _plan(
+    session: Session, service: ServiceSettings, wanted: CheckRequest, suites: Mapping[str, SuiteSettings]
+) -> Plan:
+    live = fleet.live_classes(session, within=service.worker_live_for, healths=fleet.TENDED)
+    wished = [(suites[wish.suite], wish.device) for wish in wanted.wishes]
+    if wanted.beside is not None:
+        return plan_again(session, wanted.beside, wished, live)
+    takes_all = not wanted.suites and not wanted.wishes
+    anyway = [suite for name, suite in suites.items() if takes_all or name in wanted.suites]
+    return plan_whole(anyway, wanted.devices, wished, live)
 
 
 def _request(
@@ -162,27 +180,20 @@ def _check(
 
 def _reproduce(wanted: CheckRequest) -> str:
     words = ["ratchet check --repo .", f"--base {wanted.base.sha[:12]}", f"--head {wanted.head.sha[:12]}"]
-    words += [f"--suite {shlex.quote(name)}" for name in wanted.suites]
+    named = dict.fromkeys((*wanted.suites, *(wish.suite for wish in wanted.wishes)))
+    words += [f"--suite {shlex.quote(name)}" for name in named]
     words += [f"--device {shlex.quote(glob)}" for glob in wanted.devices]
     return " ".join(words)
 
 
-def _classes(suite: SuiteSettings, wanted: CheckRequest, live: list[str]) -> list[str]:
-    return list(matching_classes(wanted.devices or suite.devices, live))
-
-
-def _jobs_of_suite(
-    session: Session, service: ServiceSettings, context: _Context, suite: SuiteSettings, classes: list[str]
-) -> None:
-    globs = context.wanted.devices or suite.devices
-    for device_class in classes or [", ".join(globs)]:
-        job = _job(session, service, context, suite, device_class)
-        reason = _why_no_capacity(session, service, suite, device_class, found=bool(classes))
-        if reason is None:
-            _say_if_quarantined(session, service, job)
-            hint(session, job)
-        elif job.state == JobState.QUEUED:
-            end_job(session, job, JobState.NO_CAPACITY, reason="no_capacity", message=reason)
+def _add_job(session: Session, service: ServiceSettings, context: _Context, planned: Planned) -> None:
+    job = _job(session, service, context, planned.suite, planned.device_class)
+    reason = _why_no_capacity(session, service, planned)
+    if reason is None:
+        _say_if_quarantined(session, service, job)
+        hint(session, job)
+    elif job.state == JobState.QUEUED:
+        end_job(session, job, JobState.NO_CAPACITY, reason="no_capacity", message=reason)
 
 
 def _say_if_quarantined(session: Session, service: ServiceSettings, job: Job) -> None:
@@ -193,10 +204,9 @@ def _say_if_quarantined(session: Session, service: ServiceSettings, job: Job) ->
         job.message = f"it waits until a device of class {job.device_class} leaves its quarantine"
 
 
-def _why_no_capacity(
-    session: Session, service: ServiceSettings, suite: SuiteSettings, device_class: str, *, found: bool
-) -> str | None:
-    if not found:
+def _why_no_capacity(session: Session, service: ServiceSettings, planned: Planned) -> str | None:
+    suite, device_class = planned.suite, planned.device_class
+    if not planned.is_live:
         live = fleet.live_classes(session, within=service.worker_live_for, healths=fleet.TENDED)
         have = ", ".join(live) if live else "no worker is connected"
         return f"no live worker has a device of class {device_class}; connected now: {have}"

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.domain.errors import UnavailableError
-from app.domain.forge import CheckOutcome, CheckState, CheckText, CommentText, Place, Text
+from app.domain.forge import Button, CheckOutcome, CheckState, CheckText, CommentText, Place, Text
 from app.integrations.forge import Forge, ForgeBusyError, ForgeRefusedError
 from app.services.tell_pull import want_telling
 from app.store.repositories import clock, forge
@@ -139,5 +139,6 @@ def _check_text(wanted: dict[str, Any]) -> CheckText:
     known = {
         "state": CheckState(wanted["state"]),
         "outcome": CheckOutcome(outcome) if outcome else None,
+        "buttons": tuple(Button(**button) for button in wanted.get("buttons", ())),
     }
     return CheckText(**{**wanted, **known})

@@ -11,10 +11,13 @@ from typing import Unpack
 from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
+from app.domain.commands import APPROVE_BUTTON
 from app.domain.forge import CheckOutcome, CheckState, CheckText, CommentText, Text
 from app.domain.results import CheckResult
 from app.domain.verdicts import Conclusion
 from app.reports.pull_request import (
+    approval_summary,
+    approval_title,
     check_summary,
     comment_body,
     is_worth_a_comment,
@@ -73,7 +76,26 @@ def _tell_why_not(session: Session, repository: Repository, pull: PullRequest) -
     """Have it told that nothing is measured; not over what another pull request's check says of the same commit."""
     others = forge.pulls_of_head(session, repository.id, pull.head_sha)
     if not any(other.check_id is not None for other in others):
-        _want_run(session, repository, _untaken(pull), f"pull {pull.number}")
+        text = _unapproved(pull) if awaits_approval(pull) else _untaken(pull)
+        _want_run(session, repository, text, _untaken_name(pull))
+
+
+def awaits_approval(pull: PullRequest) -> bool:
+    """Tell whether its head is a fork's that nobody has let run."""
+    return pull.state == "open" and pull.is_fork and pull.approved_sha != pull.head_sha
+
+
+def untaken_key(pull: PullRequest) -> str:
+    """Return the key of what the forge is told of a head of which nothing is measured."""
+    return _run_key(pull.repository_id, pull.head_sha, _untaken_name(pull))
+
+
+def _untaken_name(pull: PullRequest) -> str:
+    return f"pull {pull.number}"
+
+
+def _run_key(repository_id: int, sha: str, which: str) -> str:
+    return f"check/{repository_id}/{sha}/{which}"
 
 
 def tell_ended(
@@ -95,9 +117,8 @@ def tell_ended(
 
 def _want_run(session: Session, repository: Repository, text: CheckText, which: str) -> None:
     """Have a check run told. Each is of one check of ours: what has ended on GitHub is never taken up again there."""
-    key = f"{repository.id}/{text.sha}/{which}"
     named = replace(text, key=f"{NAME}/{repository.external_id}/{text.sha}/{which}")
-    want_text(session, repository, f"check/{key}", named)
+    want_text(session, repository, _run_key(repository.id, text.sha, which), named)
 
 
 def _comment(
@@ -161,6 +182,20 @@ def _untaken(pull: PullRequest) -> CheckText:
             f"- {words(shorten(line, LONGEST_LINE))}" for line in why.splitlines()[:MOST_LINES]
         ),
         outcome=CheckOutcome.NEUTRAL,
+    )
+
+
+def _unapproved(pull: PullRequest) -> CheckText:
+    """Return what is said of a fork's head before somebody lets it run."""
+    return CheckText(
+        name=NAME,
+        sha=pull.head_sha,
+        key="",
+        state=CheckState.COMPLETED,
+        title=approval_title(pull.head_sha),
+        summary=approval_summary(pull.head_sha, pull.base_ref),
+        outcome=CheckOutcome.ACTION_REQUIRED,
+        buttons=(APPROVE_BUTTON,),
     )
 
 

@@ -13,7 +13,7 @@ from app.domain.errors import RatchetError
 from app.integrations import queue
 from app.integrations.forge import Forge, ForgeBusyError, ForgeRefusedError
 from app.services.follow_branch import branch_of, follow_branch, look_at_branch
-from app.services.follow_pull import compared_by, follow_pull
+from app.services.follow_pull import follow_pull, known_of
 from app.services.look_at_pull import look_at_pull, place_of
 from app.services.obey import Asked, ask_again, drop, obey
 from app.services.receive_delivery import act_on_delivery, want_branch, want_look
@@ -57,8 +57,10 @@ def register_forge(app: Celery, service: Service) -> None:
         service.relay_soon()
 
     @task(app, queue.OBEY)
-    def do_as_asked(repository_id: int, number: int, comment: int, author: str, text: str) -> None:
-        obey_at_forge(service, Asked(repository_id, number, comment, author, text))
+    def do_as_asked(
+        repository_id: int, number: int, comment: int, author: str, text: str, at: str = ""
+    ) -> None:
+        obey_at_forge(service, Asked(repository_id, number, comment, author, text, at))
         service.relay_soon()
 
     @task(app, queue.SHOW)
@@ -102,11 +104,11 @@ def follow_at_forge(service: Service, repository_id: int, number: int) -> None:
         return
     with service.database.session() as session:
         (place, external_id), asked_at = place_of(session, repository_id), clock.now(session)
-        compared = compared_by(session, repository_id, number)
+        known = known_of(session, repository_id, number)
     seen = _answer(
         service,
         f"pull request {number} of {place.slug}",
-        lambda forge: look_at_pull(forge, service.settings, place, external_id, number, compared),
+        lambda forge: look_at_pull(forge, service.settings, place, external_id, number, known),
         lambda session, wait_s: want_look(session, repository_id, number, delay_s=wait_s),
     )
     if seen is None:

@@ -7,13 +7,15 @@ whatever is not understood is ignored with a reason.
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from app.domain.commands import read_command
+from app.domain.commands import APPROVE, APPROVE_BUTTON, APPROVING_LABEL, read_command
 from app.domain.forge import (
     BranchEvent,
+    ButtonEvent,
     CommandEvent,
     Disconnected,
     Event,
@@ -58,18 +60,28 @@ class _OfRepository(_Lenient):
         return Source(self.repository.id, place, self.repository.default_branch)
 
 
+class _Person(_Lenient):
+    login: str
+
+
+class _Changed(_Numbered):
+    updated_at: datetime | None = None
+
+
+class _Label(_Lenient):
+    name: str = ""
+
+
 class _PullRequest(_OfRepository):
     action: str
-    pull_request: _Numbered
+    pull_request: _Changed
+    label: _Label | None = None
+    sender: _Person | None = None
 
 
 class _Push(_OfRepository):
     ref: str
     deleted: bool = False
-
-
-class _Person(_Lenient):
-    login: str
 
 
 class _Issue(_Numbered):
@@ -80,6 +92,7 @@ class _Comment(_Lenient):
     id: int
     body: str | None = None
     user: _Person | None = None
+    created_at: datetime | None = None
 
 
 class _IssueComment(_OfRepository):
@@ -92,10 +105,15 @@ class _OfCommit(_Lenient):
     head_sha: str | None = None
 
 
-class _Rerequested(_OfRepository):
+class _Requested(_Lenient):
+    identifier: str = ""
+
+
+class _Pressed(_OfRepository):
     action: str
     check_run: _OfCommit | None = None
     check_suite: _OfCommit | None = None
+    requested_action: _Requested | None = None
     sender: _Person | None = None
 
 
@@ -130,6 +148,10 @@ def _pull_request(payload: Any) -> Event:
     message = _PullRequest.model_validate(payload)
     if message.action not in PULL_ACTIONS:
         return Ignored(f"nothing follows from a pull request that is {message.action}")
+    if message.action == "labeled" and message.label and message.label.name == APPROVING_LABEL:
+        author = message.sender.login if message.sender else ""
+        pull = message.pull_request
+        return CommandEvent(message.source, pull.number, None, author, APPROVE, pull.updated_at)
     return PullEvent(message.source, message.pull_request.number)
 
 
@@ -146,18 +168,23 @@ def _issue_comment(payload: Any) -> Event:
         return Ignored("no new comment on a pull request")
     if read_command(message.comment.body or "") is None:
         return Ignored("a comment that asks for nothing")
-    author = message.comment.user.login if message.comment.user else ""
-    return CommandEvent(
-        message.source, message.issue.number, message.comment.id, author, message.comment.body or ""
-    )
+    comment = message.comment
+    author = comment.user.login if comment.user else ""
+    body, at = comment.body or "", comment.created_at
+    return CommandEvent(message.source, message.issue.number, comment.id, author, body, at)
 
 
-def _rerequested(payload: Any) -> Event:
-    message = _Rerequested.model_validate(payload)
+def _pressed(payload: Any) -> Event:
+    message = _Pressed.model_validate(payload)
     what = message.check_run or message.check_suite
-    if message.action != "rerequested" or what is None or not what.head_sha:
-        return Ignored(f"nothing follows from a check that is {message.action}")
-    return RerunEvent(message.source, what.head_sha, message.sender.login if message.sender else "")
+    author = message.sender.login if message.sender else ""
+    if what is not None and what.head_sha:
+        if message.action == "rerequested":
+            return RerunEvent(message.source, what.head_sha, author)
+        asked = message.requested_action
+        if message.action == "requested_action" and asked and asked.identifier == APPROVE_BUTTON.identifier:
+            return ButtonEvent(message.source, what.head_sha, author, f"{APPROVE} {what.head_sha}")
+    return Ignored(f"nothing follows from a check that is {message.action}")
 
 
 def _installation(payload: Any) -> Event:
@@ -184,7 +211,7 @@ _READERS: dict[str, Callable[[Any], Event]] = {
     "installation_repositories": _installation_repositories,
     "push": _push,
     "issue_comment": _issue_comment,
-    "check_run": _rerequested,
-    "check_suite": _rerequested,
+    "check_run": _pressed,
+    "check_suite": _pressed,
     "ping": _ping,
 }

@@ -6,6 +6,7 @@ import base64
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ _STATUSES = {
     CheckOutcome.NEUTRAL: "success",
     CheckOutcome.FAILURE: "failure",
     CheckOutcome.CANCELLED: "error",
+    CheckOutcome.ACTION_REQUIRED: "pending",
 }
 """What a commit status has in place of an outcome: nothing but a failure may keep a change from being merged."""
 
@@ -187,6 +189,8 @@ def _check_run(text: CheckText) -> dict[str, Any]:
         data["details_url"] = text.url
     if text.state is CheckState.COMPLETED:
         data["conclusion"] = str(text.outcome)
+    if text.buttons:
+        data["actions"] = [asdict(button) for button in text.buttons]
     return data
 
 

@@ -203,11 +203,10 @@ def unshown(session: Session) -> Sequence[int]:
 
 
 def unlooked(session: Session) -> Sequence[tuple[int, int]]:
-    """Return (repository, number) of pull requests that somebody wants measured again."""
+    """Return (repository, number) of pull requests that somebody wants measured again, or something of them."""
+    is_wanted = PullRequest.rerun | (func.jsonb_array_length(PullRequest.wishes) > 0)
     rows = session.execute(
-        select(PullRequest.repository_id, PullRequest.number).where(
-            PullRequest.rerun, PullRequest.state == "open"
-        )
+        select(PullRequest.repository_id, PullRequest.number).where(is_wanted, PullRequest.state == "open")
     ).all()
     return [(row[0], row[1]) for row in rows]
 
@@ -217,3 +216,13 @@ def owner_of(session: Session, project_id: int) -> Repository | None:
     return session.scalars(
         select(Repository).where(Repository.project_id == project_id).order_by(Repository.id).limit(1)
     ).one_or_none()
+
+
+def newest_check(session: Session, repository_id: int) -> Check | None:
+    """Return the newest check of the repository's project, None where nothing of it was measured yet."""
+    query = (
+        select(Check)
+        .join(Repository, Repository.project_id == Check.project_id)
+        .where(Repository.id == repository_id)
+    )
+    return session.scalars(query.order_by(Check.id.desc()).limit(1)).one_or_none()

@@ -77,7 +77,12 @@ class PullRequest(Table):
     check_id: Mapped[int | None] = mapped_column(ForeignKey("check.id"), index=True)
     checks_made: Mapped[int] = mapped_column(server_default="0")
     rerun: Mapped[bool] = mapped_column(server_default=text("false"))
-    """Whether the same head is to be measured again."""
+    """Whether the same head is to be measured again, all of it."""
+    wishes: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
+    """What somebody wants measured besides, or again: suites, each with a glob of device classes or an empty one."""
+    approved_sha: Mapped[str | None]
+    """The head of a fork that somebody lets run."""
+    approved_by: Mapped[str | None]
     accepted_sha: Mapped[str | None]
     """The head that somebody has accepted as it is."""
     accepted_by: Mapped[str | None]

@@ -19,10 +19,16 @@ REPOSITORY = {"id": 5, "full_name": SLUG, "default_branch": "main"}
 
 
 def say(
-    world: World, comment: str, author: str = "grace", *, of_pull: bool = True, settle: bool = True
+    world: World,
+    comment: str,
+    author: str = "grace",
+    *,
+    number: int = 1,
+    of_pull: bool = True,
+    settle: bool = True,
 ) -> None:
     """Have somebody comment on a pull request, and all done that follows."""
-    issue: dict[str, Any] = {"number": 1} | ({"pull_request": {}} if of_pull else {})
+    issue: dict[str, Any] = {"number": number} | ({"pull_request": {}} if of_pull else {})
     payload = {
         "action": "created",
         "repository": REPOSITORY,
@@ -36,6 +42,7 @@ def say(
 
 
 def answers(world: World) -> list[str]:
+    """What was answered in comments of their own, without their markers."""
     return [
         comment["body"].partition("\n")[2].strip()
         for comment in world.github.comments.values()
@@ -133,7 +140,8 @@ def test_who_may_not_push_is_refused(judged: tuple[World, str], comment: str) ->
         ("/Ratchet dance", "There is no such command. What can be asked for:"),
         ("/ratchet @acme/everyone ![](https://evil.example/x.png)", "There is no such command. What"),
         ("/ratchet accept", "`accept` needs a reason"),
-        ("/ratchet rerun a", "`rerun` measures all suites"),
+        ("/ratchet run inference", "`run` needs a suite and a device class. What can be asked for:"),
+        ("/ratchet approve everything", "`approve` takes a commit, of seven digits at least."),
     ],
 )
 def test_help_is_given_to_everybody(judged: tuple[World, str], comment: str, begins: str) -> None:

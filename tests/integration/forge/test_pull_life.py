@@ -222,12 +222,3 @@ def test_a_look_that_finds_nothing_new_makes_no_bundle(world: World) -> None:
     again = {path: path.stat().st_mtime_ns for path in world.service.settings.data_dir.glob("bundles/*")}
     assert (len(bundles), bundles) == (1, again)
     assert len(world.github.runs_of(head)) == 1
-
-
-def test_nothing_of_a_fork_is_run_or_fetched(world: World) -> None:
-    head = world.push(1, "from afar", fork=True)
-    world.happens(1, "opened")
-    assert not list((world.service.settings.data_dir).glob("bundles/*"))
-    assert world.run_of(head)["conclusion"] == "neutral"
-    assert "fork" in world.run_of(head)["output"]["title"]
-    assert world.agent.claim() is None

@@ -1,0 +1,30 @@
+"""What people answer: a fork's commit that is approved, and suites that are to be measured besides.
+
+Revision: 0007
+Follows: 0006
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects import postgresql
+
+revision = "0007"
+down_revision = "0006"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("pull_request", sa.Column("approved_sha", sa.Text(), nullable=True))
+    op.add_column("pull_request", sa.Column("approved_by", sa.Text(), nullable=True))
+    op.add_column(
+        "pull_request",
+        sa.Column("wishes", postgresql.JSONB(), server_default=sa.text("'[]'"), nullable=False),
+    )
+
+
+def downgrade() -> None:
+    for name in ("wishes", "approved_by", "approved_sha"):
+        op.drop_column("pull_request", name)
