@@ -1331,11 +1331,22 @@ def list_cases(request: Record, session: Session, out: ResultFile) -> None:
     for loaded in load_files(session.root, request["files"]):
         shared = {"file": loaded.path, "file_digest": loaded.digest, "metrics": metrics}
         for benchmark in loaded.benchmarks:
+            line = _line_of(benchmark, loaded.path)
             for params in benchmark.cases.values():
-                out.write({"type": "case", "benchmark": benchmark.name, "params": params, **shared})
+                out.write(
+                    {"type": "case", "benchmark": benchmark.name, "params": params, "line": line, **shared}
+                )
         for problem in loaded.problems:
             texts = {"reason": problem.fields["reason"], "traceback": problem.fields["log_tail"]}
             out.write({"type": "failure", "file": loaded.path, "benchmark": problem.benchmark, **texts})
+
+
+def _line_of(benchmark: Benchmark, path: str) -> int:
+    """Return the line where its `run` begins; 1 where that is not a function of this file."""
+    code = getattr(getattr(benchmark.owner, "run", None), "__code__", None)
+    if code is None or os.path.basename(code.co_filename) != os.path.basename(path):
+        return 1
+    return int(code.co_firstlineno)
 
 
 def measure_cases(request: Record, session: Session, out: ResultFile) -> None:

@@ -189,6 +189,9 @@ class CaseListing(Message):
     benchmark: Name
     params: Params = Field(default_factory=dict)
     file_digest: str = ""
+    file: str = ""
+    """Where it is written, relative to the repository's root; empty for what is in no file."""
+    line: int = 1
     metrics: list[MetricDecl] = Field(default_factory=list)
     units: dict[str, float] = Field(default_factory=dict)
     """What one call works off, as the benchmark says of its priming: samples, tokens, flop, bytes."""

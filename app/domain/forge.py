@@ -90,6 +90,16 @@ class Button:
 
 
 @dataclass(frozen=True)
+class Annotation:
+    """What is said beside a line of a file of the commit, in plain text."""
+
+    file: str
+    line: int
+    title: str
+    message: str
+
+
+@dataclass(frozen=True)
 class CheckText:
     """What a check on a commit should say. `outcome` is set exactly where `state` is completed."""
 
@@ -104,6 +114,7 @@ class CheckText:
     url: str = ""
     outcome: CheckOutcome | None = None
     buttons: tuple[Button, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,14 @@ class Estimate:
 
 
 @dataclass(frozen=True)
+class Written:
+    """Where a benchmark is written: a file of the repository, relative to its root, and the line."""
+
+    file: str
+    line: int
+
+
+@dataclass(frozen=True)
 class CaseVerdict:
     """One metric of one case: the verdict, how sure, and the values behind it.
 
@@ -115,6 +123,8 @@ class CaseVerdict:
     """The end of what a failing invocation printed, where the verdict is about a failure."""
     provenance: dict[str, Any] | None = None
     """Of a metric that was made of others: by arm, the document of the newest value (`derived.Derived`)."""
+    written: Written | None = None
+    """Where the benchmark is written; None for what is in no file of the repository."""
 
     @property
     def levels(self) -> tuple[float | None, float | None]:

@@ -66,7 +66,7 @@ def _regressed(result: CheckResult, counts: Tally) -> str:
     if not regressed:
         return f"{failing} of {counts.compared} {fail} on head{_why(result)}"
     failures = f"{failing} {fail} on head, " if failing else ""
-    worst = _with_change(with_verdict(result, Verdict.REGRESSED)[0])
+    worst = with_change(with_verdict(result, Verdict.REGRESSED)[0])
     return f"{failures}{regressed} regressed of {counts.compared} · worst {worst}"
 
 
@@ -99,7 +99,7 @@ def _inconclusive(result: CheckResult, counts: Tally) -> str:
     if not still_open:
         return title
     widest = max(still_open, key=hidden_effect)
-    return f"{title} · {_short(widest)} {could_hide(widest.case.could_hide)}"
+    return f"{title} · {short_name(widest)} {could_hide(widest.case.could_hide)}"
 
 
 def _passed(result: CheckResult, counts: Tally) -> str:
@@ -114,7 +114,7 @@ def _passed(result: CheckResult, counts: Tally) -> str:
     ]
     if counts.unmeasured:
         parts.append(f"{counts.unmeasured} not measured")
-    best = f" · best {_with_change(with_verdict(result, Verdict.IMPROVED)[-1])}" if improved else ""
+    best = f" · best {with_change(with_verdict(result, Verdict.IMPROVED)[-1])}" if improved else ""
     return f"passed: {', '.join(parts)}{best}"
 
 
@@ -123,16 +123,18 @@ def _why(result: CheckResult) -> str:
     if not broken:
         return ""
     reason = shorten(plain(explain(broken[0].case.reason)), NAME_WIDTH)
-    return f" · {_short(broken[0])}: {reason}" if reason else f" · {_short(broken[0])}"
+    return f" · {short_name(broken[0])}: {reason}" if reason else f" · {short_name(broken[0])}"
 
 
-def _with_change(finding: Finding) -> str:
+def with_change(finding: Finding) -> str:
+    """Return case and metric, its change, and how sure that is."""
     case = finding.case
-    parts = [_short(finding), quantities.change(case.change)]
+    parts = [short_name(finding), quantities.change(case.change)]
     if case.kind == "sampled":
         parts.append(quantities.plus_minus(case.ci_low, case.ci_high))
     return " ".join(part for part in parts if part)
 
 
-def _short(finding: Finding) -> str:
+def short_name(finding: Finding) -> str:
+    """Return case and metric in a title's width."""
     return shorten(plain(finding.name), NAME_WIDTH)

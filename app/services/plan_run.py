@@ -103,6 +103,11 @@ def _store_plan(
         gating += sum(v.gating for v in verdicts)
         session.add_all(verdicts)
     run.n_gating = max(1, gating)
+    run.sources = {
+        case.listing.benchmark: {"file": case.listing.file, "line": case.listing.line}
+        for case in planned
+        if case.listing.file
+    }
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from app.domain.results import (
     Look,
     SuiteResult,
     VoidPair,
+    Written,
 )
 from app.domain.verdicts import Conclusion, Verdict
 from app.services.find_unmatched import find_unmatched
@@ -127,6 +128,7 @@ def _cases(session: Session, run: Run, job: Job, values: Any) -> tuple[CaseVerdi
         by_case[value.case_id].append(value)
     usual, drift = runs.usual_flags(session, run.id), ("run_drift",) if drifted(session, run.id) else ()
     pairs = {case_id: pairs_of(its_values) for case_id, its_values in by_case.items()}
+    sources = {name: Written(**where) for name, where in (run.sources or {}).items()}
     unpublished = job.state in TERMINAL and job.state != JobState.SUCCEEDED
     return tuple(
         _case(
@@ -138,6 +140,7 @@ def _cases(session: Session, run: Run, job: Job, values: Any) -> tuple[CaseVerdi
             ),
             doubts=(*_timing_doubts(row, usual.get(case.id, ())), *(drift if row.kind == "sampled" else ())),
             unpublished=unpublished,
+            written=sources.get(case.benchmark),
         )
         for row, case in runs.verdict_rows(session, run.id)
     )
@@ -156,6 +159,7 @@ def _case(
     *,
     doubts: tuple[str, ...],
     unpublished: bool,
+    written: Written | None,
 ) -> CaseVerdict:
     known = Verdict(row.verdict) if row.verdict else None
     verdict = Verdict.NOT_MEASURED if unpublished else known
@@ -196,6 +200,7 @@ def _case(
         looks=looks,
         log_tail=row.log_tail,
         provenance=row.provenance,
+        written=written,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.domain.errors import UnavailableError
-from app.domain.forge import Button, CheckOutcome, CheckState, CheckText, CommentText, Place, Text
+from app.domain.forge import Annotation, Button, CheckOutcome, CheckState, CheckText, CommentText, Place, Text
 from app.integrations.forge import Forge, ForgeBusyError, ForgeRefusedError
 from app.services.tell_pull import want_telling
 from app.store.repositories import clock, forge
@@ -140,5 +140,6 @@ def _check_text(wanted: dict[str, Any]) -> CheckText:
         "state": CheckState(wanted["state"]),
         "outcome": CheckOutcome(outcome) if outcome else None,
         "buttons": tuple(Button(**button) for button in wanted.get("buttons", ())),
+        "annotations": tuple(Annotation(**note) for note in wanted.get("annotations", ())),
     }
     return CheckText(**{**wanted, **known})

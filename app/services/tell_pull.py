@@ -16,6 +16,7 @@ from app.domain.forge import CheckOutcome, CheckState, CheckText, CommentText, T
 from app.domain.results import CheckResult
 from app.domain.verdicts import Conclusion
 from app.reports.pull_request import (
+    annotations_of,
     approval_summary,
     approval_title,
     check_summary,
@@ -155,6 +156,7 @@ def _of_check(result: CheckResult, page: str, *, strict: bool) -> CheckText:
         summary=check_summary(result, page),
         url=page,
         outcome=outcome,
+        annotations=annotations_of(result) if result.conclusion is not None else (),
     )
 
 
@@ -164,6 +166,7 @@ def _accepted(text: CheckText, pull: PullRequest) -> CheckText:
     return replace(
         text,
         outcome=CheckOutcome.SUCCESS,
+        annotations=(),
         title=f"accepted by {by}: {text.title}"[:LONGEST_TITLE],
         summary=f"Accepted by {code(by)}: {words(why)}\n\n{text.summary}",
     )

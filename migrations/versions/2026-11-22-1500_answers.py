@@ -1,4 +1,4 @@
-"""What people answer: a fork's commit that is approved, and suites that are to be measured besides.
+"""What people answer: a fork's commit that is approved, suites that are to be measured besides. Where benchmarks are.
 
 Revision: 0007
 Follows: 0006
@@ -23,8 +23,10 @@ def upgrade() -> None:
         "pull_request",
         sa.Column("wishes", postgresql.JSONB(), server_default=sa.text("'[]'"), nullable=False),
     )
+    op.add_column("run", sa.Column("sources", postgresql.JSONB(), nullable=True))
 
 
 def downgrade() -> None:
+    op.drop_column("run", "sources")
     for name in ("wishes", "approved_by", "approved_sha"):
         op.drop_column("pull_request", name)

@@ -25,7 +25,14 @@ Told = Callable[[str, int], dict[str, Any]]
 def latency_listing(benchmark: str, **params: Any) -> protocol.CaseListing:
     """A case of a benchmark file with its one default metric."""
     metric = protocol.MetricDecl(metric="latency_p50", unit="s", better="lower")
-    return protocol.CaseListing(benchmark=benchmark, params=params, file_digest="f1", metrics=[metric])
+    return protocol.CaseListing(
+        benchmark=benchmark,
+        params=params,
+        file_digest="f1",
+        file=f"benchmarks/bench_{benchmark}.py",
+        line=12,
+        metrics=[metric],
+    )
 
 
 def control(times: Mapping[str, Any], disturbed: str = "") -> protocol.ControlResult | None:

@@ -132,6 +132,7 @@ def _list_pulls(github: FakeGitHub, found: list[Any], query: dict[str, list[str]
 
 def _create_run(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
     run = {"id": github.new_id(), **body}
+    _annotate(run, [])
     github.check_runs[run["id"]] = run
     return 201, {}, run
 
@@ -145,8 +146,21 @@ def _update_run(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> 
         run["conclusion"],
     ):
         return 422, {}, {"message": "what has ended is not taken up again"}
+    earlier = run["output"]["annotations"]
     run |= body
+    _annotate(run, earlier)
     return 200, {}, run
+
+
+def _annotate(run: dict[str, Any], earlier: list[Any]) -> None:
+    """Add the annotations that were just sent to those that there are, as GitHub does."""
+    notes = [*earlier, *run["output"].get("annotations", [])]
+    run["output"] = {**run["output"], "annotations": notes, "annotations_count": len(notes)}
+
+
+def _get_run(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
+    run = github.check_runs.get(found[0])
+    return (200, {}, run) if run else (404, {}, {"message": "Not Found"})
 
 
 def _list_runs(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
@@ -203,6 +217,7 @@ _ROUTES: list[tuple[str, str, _Act]] = [
     (rf"{_R}/pulls/(\d+)", "GET", _get_pull),
     (rf"{_R}/check-runs", "POST", _create_run),
     (rf"{_R}/check-runs/(\d+)", "PATCH", _update_run),
+    (rf"{_R}/check-runs/(\d+)", "GET", _get_run),
     (rf"{_R}/commits/(\w+)/check-runs", "GET", _list_runs),
     (rf"{_R}/statuses/(\w+)", "POST", _create_status),
     (rf"{_R}/issues/(\d+)/comments", "POST", _create_comment),

@@ -22,6 +22,7 @@ from app.domain.results import (
     Params,
     SuiteResult,
     VoidPair,
+    Written,
 )
 from app.domain.verdicts import Conclusion, Verdict
 
@@ -473,6 +474,16 @@ EVERY = {
     )
 }  # fmt: skip
 """Every kind of check by name, the very large ones excepted."""
+
+
+def in_files(result: CheckResult) -> CheckResult:
+    """The same, every benchmark in a file of its own."""
+
+    def placed(case: CaseVerdict) -> CaseVerdict:
+        return replace(case, written=Written(f"benchmarks/bench_{case.benchmark}.py", 3))
+
+    suites = [replace(suite, cases=tuple(map(placed, suite.cases))) for suite in result.suites]
+    return replace(result, suites=tuple(suites))
 
 
 def _all(cases: list[CaseVerdict], verdict: Verdict) -> list[CaseVerdict]:

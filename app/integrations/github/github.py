@@ -6,13 +6,23 @@ import base64
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from app.domain.errors import UnavailableError
-from app.domain.forge import CheckOutcome, CheckState, CheckText, CommentText, OpenPull, Place, Pull, Text
+from app.domain.forge import (
+    Annotation,
+    CheckOutcome,
+    CheckState,
+    CheckText,
+    CommentText,
+    OpenPull,
+    Place,
+    Pull,
+    Text,
+)
 from app.integrations.github.connection import Connection, Credentials, told
 
 FETCH_S = 900.0
@@ -93,6 +103,8 @@ class GitHub:
     def _put_check_run(self, place: Place, text: CheckText, known_id: int | None, *, look_first: bool) -> int:
         checks = self._rest(place).checks
         known_id = known_id or (self._own_check_run(place, text) if look_first else None)
+        if known_id is not None and text.annotations and self._is_annotated(place, known_id):
+            text = replace(text, annotations=())
         with told():
             if known_id is None:
                 data = {"head_sha": text.sha, **_check_run(text)}
@@ -100,6 +112,12 @@ class GitHub:
             else:
                 answer = checks.update(place.owner, place.name, known_id, data=_check_run(text))
         return int(answer.json()["id"])
+
+    def _is_annotated(self, place: Place, known_id: int) -> bool:
+        """Say whether a check run has its annotations: GitHub adds those of each update to what there is."""
+        with told():
+            run = self._rest(place).checks.get(place.owner, place.name, known_id).json()
+        return int(run["output"]["annotations_count"]) > 0
 
     def _own_check_run(self, place: Place, text: CheckText) -> int | None:
         with told():
@@ -185,6 +203,9 @@ def _check_run(text: CheckText) -> dict[str, Any]:
         "status": str(text.state),
         "output": {"title": text.title, "summary": clip_bytes(text.summary, MOST_B)},
     }
+    if text.annotations:
+        level = "failure" if text.outcome is CheckOutcome.FAILURE else "warning"
+        data["output"]["annotations"] = [_annotation(note, level) for note in text.annotations]
     if text.url:
         data["details_url"] = text.url
     if text.state is CheckState.COMPLETED:
@@ -192,6 +213,17 @@ def _check_run(text: CheckText) -> dict[str, Any]:
     if text.buttons:
         data["actions"] = [asdict(button) for button in text.buttons]
     return data
+
+
+def _annotation(note: Annotation, level: str) -> dict[str, Any]:
+    return {
+        "path": note.file,
+        "start_line": note.line,
+        "end_line": note.line,
+        "annotation_level": level,
+        "title": note.title,
+        "message": clip_bytes(note.message, MOST_B),
+    }
 
 
 def clip_bytes(text: str, most: int) -> str:

@@ -31,6 +31,8 @@ class Run(Table):
     """How preparing each arm went: status, reason, log tail, software."""
     n_gating: Mapped[int | None]
     """M: gating (case, metric) pairs, fixed before pair 1."""
+    sources: Mapped[dict[str, Any] | None]
+    """Where each benchmark is written: its file, relative to the repository's root, and the line."""
     idle: Mapped[list[Any]] = mapped_column(server_default="[]")
     """A reading of each device before anything was measured."""
     activity: Mapped[dict[str, Any] | None]

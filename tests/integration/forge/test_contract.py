@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from app.config import ServiceSettings
+from app.domain.commands import APPROVE_BUTTON
 from app.domain.forge import CheckOutcome, CheckState, CheckText, CommentText, Ignored, Place
 from app.integrations.forge import ForgeRefusedError
 from app.integrations.github.connection import Credentials
 from app.integrations.github.events import read_event
 from app.integrations.github.github import GitHub
 from app.integrations.github.inspection import inspect
-from app.reports.pull_request import check_summary, comment_body, marker_of
+from app.reports.pull_request import annotations_of, check_summary, comment_body, marker_of
 from tests.factories import results
 from tests.integration.forge.contract import contract_home, contract_url
 
@@ -60,6 +62,17 @@ def test_a_check_run_in_every_state(app: GitHub, state: CheckState, outcome: Che
     assert app.put(PLACE, check(state, outcome), None, look_first=False) > 0
     assert app.put(PLACE, check(state, outcome), 4, look_first=False) > 0
     assert app.put(PLACE, check(state, outcome), None, look_first=True) > 0
+
+
+def test_a_check_run_with_a_button_and_annotations(app: GitHub) -> None:
+    text = replace(
+        check(CheckState.COMPLETED, CheckOutcome.ACTION_REQUIRED),
+        buttons=(APPROVE_BUTTON,),
+        annotations=annotations_of(results.in_files(results.worst_case())),
+    )
+    assert text.annotations
+    assert app.put(PLACE, text, None, look_first=False) > 0
+    assert app.put(PLACE, text, 4, look_first=False) > 0
 
 
 @pytest.mark.parametrize(("state", "outcome"), STATES)

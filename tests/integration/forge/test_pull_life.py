@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from sqlalchemy import text
 
+from app.services.tell_pull import find_untold
 from tests.factories.agent import latency_listing
 from tests.integration.forge.conftest import SETTINGS, World
 from workers import protocol
@@ -59,6 +62,22 @@ def test_a_regression_fails_the_check_and_is_commented_on_once(world: World) -> 
     assert comment["body"].startswith("<!-- ratchet:5:1 -->\n### ✗ 1 regressed of 1")
     assert "**+20" in comment["body"]
     assert run["details_url"] == "http://testserver/checks/1"
+
+
+def test_what_regressed_is_told_where_it_is_written_once(world: World) -> None:
+    head = world.push(1, "slower")
+    world.happens(1, "opened")
+    measure(world, slower=1.2)
+    world.settle()
+    with world.service.database.session() as session:
+        session.execute(text("update target set told_digest = 'another'"))
+        find_untold(session, older_than=timedelta(0))
+    world.settle()
+    (note,) = world.run_of(head)["output"]["annotations"]
+    where = (note["path"], note["start_line"], note["annotation_level"])
+    assert where == ("benchmarks/bench_resize.py", 12, "failure")
+    assert note["title"].startswith("resize/latency_p50 +20")
+    assert note["message"].startswith("resize/latency_p50 9.99 → 12.00 ms, +20")
 
 
 def test_a_change_that_changes_nothing_is_not_commented_on(world: World) -> None:

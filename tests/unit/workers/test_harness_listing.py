@@ -36,6 +36,19 @@ def test_listed_cases_are_messages_of_the_protocol(tmp_path):
     assert answer.only_case["file"] == "benchmarks/bench_x.py"
 
 
+@pytest.mark.parametrize(
+    ("files", "line"),
+    [
+        ({"bench_x.py": "import os\n\n" + RUN}, 3),
+        ({"bench_x.py": "class BenchA:\n    n = 1\n\n    def run(self, ctx): pass\n"}, 4),
+        ({"bench_x.py": "\nfrom work import run\n", "work.py": "\n\n" + RUN}, 1),
+        ({"bench_x.py": "\nimport functools\n\nrun = functools.partial(print, 1)\n"}, 1),
+    ],
+)
+def test_a_benchmark_is_told_with_the_line_where_its_run_begins(tmp_path, files, line):
+    assert CaseListing.model_validate(run_harness(tmp_path, files).only_case).line == line
+
+
 def test_header_identifies_the_harness_and_end_closes_the_file(tmp_path):
     answer = run_harness(tmp_path, {"bench_x.py": RUN})
     version = hashlib.sha256(HARNESS.read_bytes()).hexdigest()[:12]
