@@ -77,6 +77,8 @@ def _stored(session: Session, repository: Repository, pull: PullRequest | None, 
     if pull is None:
         pull = PullRequest(repository_id=repository.id, number=told.number, **fields)
         session.add(pull)
+    if pull.head_sha != told.head_sha:
+        pull.retries = 0
     for name, value in fields.items():
         setattr(pull, name, value)
     session.flush()

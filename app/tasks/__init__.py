@@ -27,6 +27,7 @@ from app.services.prune_bundles import prune_bundles
 from app.services.receive_delivery import find_lost_deliveries
 from app.services.relay_outbox import find_lost_hints
 from app.services.render_report import store_report
+from app.services.serve_later import find_unserved
 from app.services.sweep_suspicions import find_stale_suspicions, sweep_suspicion
 from app.services.tell_pull import find_untold
 from app.tasks.forge import register_forge
@@ -149,6 +150,8 @@ def _register_clockwork(app: Celery, service: Service) -> None:
             with service.database.session() as session:
                 find_lost_deliveries(session, older_than=late)
                 find_untold(session, older_than=late)
+            with service.database.session() as session:
+                find_unserved(session, settings)
         sweep_suspicions(service)
         with service.database.session() as session:
             tend_devices(session, settings)

@@ -23,10 +23,13 @@ def upgrade() -> None:
         "pull_request",
         sa.Column("wishes", postgresql.JSONB(), server_default=sa.text("'[]'"), nullable=False),
     )
+    op.add_column(
+        "pull_request", sa.Column("retries", sa.BigInteger(), server_default=sa.text("0"), nullable=False)
+    )
     op.add_column("run", sa.Column("sources", postgresql.JSONB(), nullable=True))
 
 
 def downgrade() -> None:
     op.drop_column("run", "sources")
-    for name in ("wishes", "approved_by", "approved_sha"):
+    for name in ("retries", "wishes", "approved_by", "approved_sha"):
         op.drop_column("pull_request", name)

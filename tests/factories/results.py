@@ -328,6 +328,17 @@ def regressed() -> CheckResult:
     return check(Conclusion.REGRESSED, job)
 
 
+def over_budget() -> CheckResult:
+    """One result over a budget that base kept, one over a budget that base breaks as well."""
+    cases = [
+        measured("serving", 0.09, metric="latency_p99", level=0.047, m=2, flags=("budget",)),
+        measured(
+            "search", 0.001, metric="latency_p99", level=0.081, m=2, noise=0.002, flags=("already_broken",)
+        ),
+    ]
+    return check(Conclusion.REGRESSED, suite(*cases))
+
+
 def inconclusive() -> CheckResult:
     """A noisy machine on which the device time ran out, with one case that excludes nothing."""
     noisy = [

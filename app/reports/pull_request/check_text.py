@@ -23,6 +23,9 @@ LONGEST_REASON = 500
 WORTH_A_COMMENT = (Verdict.REGRESSED, Verdict.HEAD_FAILS, Verdict.IMPROVED)
 WORSE = (Verdict.REGRESSED, Verdict.HEAD_FAILS)
 ROUGH = "It was measured on a machine of grade C, so the check is neutral: look at it, or measure it on a better one."
+ASK_AGAIN = "`/ratchet rerun` measures it again."
+SERVED_LATER = "It is measured once such a device is connected; `/ratchet rerun` measures all of it again."
+UNSERVED = (JobState.NO_CAPACITY, JobState.EXPIRED)
 UNCOMPARED = (Verdict.NOT_MEASURED, Verdict.BASE_FAILS, Verdict.NEW, Verdict.REMOVED)
 
 
@@ -78,9 +81,8 @@ def again(result: CheckResult) -> str:
         return ROUGH
     if result.conclusion not in (Conclusion.NOT_MEASURED, Conclusion.INCONCLUSIVE):
         return ""
-    return (
-        "This is no fault of the change, and nothing is known against it. `/ratchet rerun` measures it again."
-    )
+    waits = any(suite.state in UNSERVED for suite in result.suites)
+    return f"This is no fault of the change, and nothing is known against it. {SERVED_LATER if waits else ASK_AGAIN}"
 
 
 def idle_jobs(result: CheckResult) -> str:
@@ -100,6 +102,13 @@ def reproduce(result: CheckResult) -> str:
     return f"To measure it yourself:\n\n{block(result.reproduce)}" if result.reproduce else ""
 
 
+def over_budget_before(result: CheckResult) -> Section:
+    """Return the results whose budget base breaks, too."""
+    found = rows.changed(result, rows.broken_before(result))
+    said = "Base is over these budgets, too, so they do not count against this change."
+    return Section("Over budget already", rows.HEAD, found, is_folded=True, said=said)
+
+
 def _sections(result: CheckResult) -> list[Section]:
     of = rows.by_verdict(result)
     return [
@@ -107,6 +116,7 @@ def _sections(result: CheckResult) -> list[Section]:
         Section("Fails on head", rows.HEAD_PLAIN, rows.without_change(result, of(Verdict.HEAD_FAILS))),
         Section("Improved", rows.HEAD, rows.changed(result, of(Verdict.IMPROVED)[::-1])),
         Section("Inconclusive", rows.HEAD_OPEN, rows.still_open(result, of(Verdict.INCONCLUSIVE))),
+        over_budget_before(result),
         Section("Not compared", rows.HEAD_PLAIN, rows.without_change(result, of(*UNCOMPARED))),
         Section(
             "No regression",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.domain.results import CheckResult
 from app.domain.verdicts import Verdict
 from app.reports.pull_request import rows
-from app.reports.pull_request.check_text import LIMIT_B, compared, idle_jobs, reproduce
+from app.reports.pull_request.check_text import LIMIT_B, compared, idle_jobs, over_budget_before, reproduce
 from app.reports.pull_request.markdown import words
 from app.reports.pull_request.tables import Section, fitted
 from app.reports.titles import check_title
@@ -46,4 +46,5 @@ def _sections(result: CheckResult) -> list[Section]:
             "Improved", rows.HEAD, rows.changed(result, improved), is_folded=len(improved) > OPEN_AT_MOST
         ),
         Section("Inconclusive", rows.HEAD_OPEN, rows.still_open(result, open_ones), is_folded=True),
+        over_budget_before(result),
     ]

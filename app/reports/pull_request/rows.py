@@ -9,7 +9,7 @@ from app.domain.verdicts import Verdict
 from app.reports import quantities
 from app.reports.case_text import interval_text
 from app.reports.pull_request.markdown import code, words
-from app.reports.ranking import Finding, gating, job_label
+from app.reports.ranking import Finding, findings, gating, job_label, worst_first
 from app.reports.titles import could_hide
 from app.reports.words import explain, word_of
 
@@ -17,7 +17,8 @@ HEAD = "| | result | base → head | change | interval |\n| --- | --- | ---: | -
 HEAD_OPEN = "| result | what it could hide |\n| --- | --- |"
 HEAD_PLAIN = "| | result | why |\n| --- | --- | --- |"
 
-SHOWN_WITH_CHANGE = (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.NO_REGRESSION)
+BROKEN, BROKEN_BEFORE = "budget", "already_broken"
+"""Flags of a budget that head breaks, and of one that base breaks as well (`analysis.budget.BudgetState`)."""
 
 
 def changed(result: CheckResult, found: Iterable[Finding]) -> list[str]:
@@ -61,8 +62,14 @@ def _why(finding: Finding) -> str:
 def named(result: CheckResult, finding: Finding) -> str:
     """Return case and metric, and the suite and device class where the check has several."""
     job = job_label(result, finding.suite)
-    flags = " (exploratory)" if finding.case.exploratory else ""
-    return f"{code(finding.name)}{f' {words(job)}' if job else ''}{flags}"
+    flags = [" over its budget"] if BROKEN in finding.case.flags else []
+    flags += [" (exploratory)"] if finding.case.exploratory else []
+    return f"{code(finding.name)}{f' {words(job)}' if job else ''}{''.join(flags)}"
+
+
+def broken_before(result: CheckResult) -> list[Finding]:
+    """Return the results whose budget base breaks, too: the change did not do that."""
+    return worst_first(finding for finding in findings(result) if BROKEN_BEFORE in finding.case.flags)
 
 
 def by_verdict(result: CheckResult) -> Callable[..., list[Finding]]:

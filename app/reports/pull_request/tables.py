@@ -20,6 +20,8 @@ class Section:
     head: str
     rows: Sequence[str]
     is_folded: bool = False
+    said: str = ""
+    """A sentence above the table."""
 
 
 def fitted(
@@ -46,7 +48,8 @@ def _sections_text(sections: Iterable[Section], page: str, room_b: int) -> list[
 def _section(section: Section, kept: Sequence[str], left_out: int, page: str) -> str:
     title = f"{section.title} ({len(section.rows)})"
     more = f"[{count(left_out, 'result')} more]({page})" if left_out else ""
-    body = "\n\n".join(filter(None, ("\n".join([section.head, *kept]) if kept else "", more)))
+    table = "\n".join([section.head, *kept]) if kept else ""
+    body = "\n\n".join(filter(None, (section.said, table, more)))
     if section.is_folded:
         return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
     return f"#### {title}\n\n{body}"

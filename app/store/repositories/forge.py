@@ -10,8 +10,9 @@ from sqlalchemy import delete, exists, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
+from app.domain.jobs import JobState
 from app.store.repositories import clock
-from app.store.tables import Check, Delivery, PullRequest, Repository, Target
+from app.store.tables import Check, Delivery, Job, PullRequest, Repository, RequestJob, Target
 
 
 def keep_delivery(session: Session, guid: str, event: str, payload: dict[str, Any]) -> int | None:
@@ -226,3 +227,23 @@ def newest_check(session: Session, repository_id: int) -> Check | None:
         .where(Repository.id == repository_id)
     )
     return session.scalars(query.order_by(Check.id.desc()).limit(1)).one_or_none()
+
+
+def unserved(session: Session, most: int) -> Sequence[tuple[PullRequest, Job]]:
+    """Return open pull requests with those jobs that no worker took; not what was tried again so often already."""
+    rows = session.execute(
+        select(PullRequest, Job)
+        .join(Check, Check.id == PullRequest.check_id)
+        .join(RequestJob, RequestJob.request_id == Check.request_id)
+        .join(Job, Job.id == RequestJob.job_id)
+        .where(
+            PullRequest.state == "open",
+            PullRequest.retries < most,
+            ~PullRequest.rerun,
+            Check.state == "complete",
+            Job.state.in_((JobState.NO_CAPACITY, JobState.EXPIRED)),
+        )
+        .order_by(PullRequest.id, Job.id)
+        .with_for_update(of=PullRequest, skip_locked=True)
+    ).all()
+    return [(row[0], row[1]) for row in rows]

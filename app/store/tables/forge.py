@@ -80,6 +80,8 @@ class PullRequest(Table):
     """Whether the same head is to be measured again, all of it."""
     wishes: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
     """What somebody wants measured besides, or again: suites, each with a glob of device classes or an empty one."""
+    retries: Mapped[int] = mapped_column(server_default=text("0"))
+    """How often we had some of this head measured again, unasked, because nobody could when it was its turn."""
     approved_sha: Mapped[str | None]
     """The head of a fork that somebody lets run."""
     approved_by: Mapped[str | None]

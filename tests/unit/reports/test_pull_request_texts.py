@@ -29,12 +29,16 @@ def golden(name: str) -> str:
     return (GOLDEN / f"{name}.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("kind", ["regressed", "failing", "inconclusive", "improved", "hostile"])
+@pytest.mark.parametrize(
+    "kind", ["regressed", "failing", "inconclusive", "improved", "hostile", "over_budget"]
+)
 def test_a_comment_reads_as_its_golden_file(kind: str) -> None:
     assert comment_body(getattr(results, kind)(), MARKER, PAGE) == golden(f"{kind}.comment")
 
 
-@pytest.mark.parametrize("kind", ["regressed", "passed", "no_capacity", "running", "queued", "empty"])
+@pytest.mark.parametrize(
+    "kind", ["regressed", "passed", "no_capacity", "running", "queued", "empty", "over_budget"]
+)
 def test_a_summary_reads_as_its_golden_file(kind: str) -> None:
     assert check_summary(getattr(results, kind)(), PAGE) == golden(f"{kind}.summary")
 
