@@ -1,10 +1,12 @@
-"""`ratchet github doctor` says what keeps Ratchet and GitHub apart; `manifest` prints the app, as GitHub makes it."""
+"""`ratchet github`: `connect` has GitHub make the app, `manifest` prints it, `doctor` says what keeps both apart."""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -66,3 +68,30 @@ def manifest(url: str, name: str, organization: str | None, web: str) -> None:
     """Print the app's manifest; a page to post it to is named on stderr."""
     click.echo(json.dumps(app_manifest(url, name), indent=2))
     click.echo(f"post it as `manifest` to {creation_page(web, organization)} (docs/github.md)", err=True)
+
+
+@github.command()
+@click.option("--url", required=True, help="Where GitHub reaches the service, https://…")
+@click.option("--name", default="Ratchet", help="The app's name; GitHub wants one that nobody has.")
+@click.option(
+    "--organization", help="The organization that the app should belong to; default your own account."
+)
+@click.option("--into", type=click.Path(path_type=Path), help="Folder for its key and secret.")
+@click.option("--port", default=0, help="Port of the page on this machine; default any.")
+def connect(url: str, name: str, organization: str | None, into: Path | None, port: int) -> None:
+    """Have GitHub make the app from a page on this machine, and keep its key and secret here."""
+    from app.commands.github_connect import Connecting, Wanted
+
+    known = _settings()
+    folder = into or known.data_dir / "github"
+    wanted = Wanted(url, name, organization, known.github_url, known.github_api, folder)
+    connecting = Connecting(wanted, port)
+    click.echo(f"open {connecting.address} in a browser of this machine (Ctrl-C gives it up)", err=True)
+    made = connecting.wait()
+    assert made is not None  # nobody stops it
+    click.echo(f"{made.name} is made. Set for the service, and restart it:\n", err=True)
+    click.echo(f"export RATCHET_PUBLIC_URL={shlex.quote(url)}")
+    click.echo(f"export RATCHET_GITHUB_APP_ID={made.id}")
+    click.echo(f"export RATCHET_GITHUB_KEY_FILE={shlex.quote(str(wanted.key_file))}")
+    click.echo(f"export RATCHET_GITHUB_WEBHOOK_SECRET_FILE={shlex.quote(str(wanted.secret_file))}")
+    click.echo(f"\nInstall it: {made.page}/installations/new\nThen: ratchet github doctor", err=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 from fastapi import Request
 from jinja2 import ChoiceLoader, Environment, PackageLoader
+from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
 from app.reports import quantities, text
@@ -20,7 +21,7 @@ from app.reports.words import CONCLUSIONS, count, explain_flag
 from app.web import times, words
 from app.web.guard import secure
 from app.web.sentences import check_sentence, health_sentence, reason_sentence
-from app.web.static import static_url
+from app.web.static import static_text, static_url
 from app.web.timing_picture import timing_picture
 
 NAVIGATION = (("/", "Checks"), ("/runs", "Runs"), ("/workers", "Workers"), ("/health", "Health"))
@@ -47,6 +48,12 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
         )
     )
     return secure(HTMLResponse(html, status), request)
+
+
+def standalone(template: str, **values: Any) -> str:
+    """Return the filled template as a document that loads nothing: its style sheets are put into it."""
+    style = "\n".join(static_text(name) for name in ("ratchet.css", "report.css", "pages.css"))
+    return _environment().get_template(template).render(style=Markup(style), **values)  # noqa: S704  # our own files
 
 
 @cache

@@ -210,6 +210,20 @@ def _token(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answe
     )
 
 
+def _create_app(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
+    if found[0] != "c0de":
+        return 404, {}, {"message": "Not Found"}
+    page = f"{github.url}/apps/ratchet"
+    told = {
+        "id": int(APP_ID),
+        "name": "Ratchet <b>",
+        "html_url": page,
+        "pem": "a key\n",
+        "webhook_secret": "s3cret",
+    }
+    return 201, {}, told
+
+
 _Act = Callable[[FakeGitHub, list[Any], dict[str, list[str]], Any], Answer]
 _R = r"/repos/acme/vision"
 _ROUTES: list[tuple[str, str, _Act]] = [
@@ -225,6 +239,7 @@ _ROUTES: list[tuple[str, str, _Act]] = [
     (rf"{_R}/issues/comments/(\d+)", "PATCH", _update_comment),
     (rf"{_R}/collaborators/(\w+)/permission", "GET", _permission),
     (r"/user", "GET", _user),
+    (r"/app-manifests/(\w+)/conversions", "POST", _create_app),
     (_R, "GET", lambda github, *_: (200, {}, {"permissions": github.permissions})),
     (r"/app", "GET", lambda github, *_: (200, {}, github.app)),
     (r"/app/installations", "GET", lambda github, *_: (200, {}, github.installations)),

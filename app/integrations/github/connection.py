@@ -92,14 +92,19 @@ class Connection:
             warnings.simplefilter(
                 "ignore", DeprecationWarning
             )  # of its own dependencies, as they are imported
-            from githubkit import AppAuthStrategy, AppInstallationAuthStrategy, TokenAuthStrategy
+            from githubkit import (
+                AppAuthStrategy,
+                AppInstallationAuthStrategy,
+                TokenAuthStrategy,
+                UnauthAuthStrategy,
+            )
             from githubkit import GitHub as Kit
             from githubkit.cache import MemCacheStrategy
 
         known = self.credentials
         auth: Any
         if not known.is_app:
-            auth = TokenAuthStrategy(known.token)
+            auth = TokenAuthStrategy(known.token) if known.token else UnauthAuthStrategy()
         elif installation is None:
             auth = AppAuthStrategy(known.app_id, known.private_key)
         else:

@@ -7,10 +7,17 @@ from typing import Any
 from app.integrations.github.inspection import EVENTS, PERMISSIONS
 
 
-def app_manifest(url: str, name: str) -> dict[str, Any]:
-    """Return the manifest: what the app may do, what it is told of, and where."""
+def app_manifest(url: str, name: str, *, back_to: str = "") -> dict[str, Any]:
+    """Return the manifest: what the app may do, what it is told of, and where.
+
+    Args:
+        url: where GitHub reaches the service.
+        name: the app's name.
+        back_to: where GitHub sends the browser once the app is made; empty for nowhere.
+    """
     address = url.rstrip("/")
     return {
+        **({"redirect_url": back_to} if back_to else {}),
         "name": name,
         "url": address,
         "hook_attributes": {"url": f"{address}/webhooks/github", "active": True},

@@ -17,6 +17,7 @@ INSTALL_S, START_S = 150, 60
 
 _R = "/repos/{owner}/{repo}"
 PATHS = (
+    "/app-manifests/{code}/conversions",
     "/app",
     "/app/hook/config",
     "/app/hook/deliveries",

@@ -13,6 +13,7 @@ from app.domain.commands import APPROVE_BUTTON
 from app.domain.forge import CheckOutcome, CheckState, CheckText, CommentText, Ignored, Place
 from app.integrations.forge import ForgeRefusedError
 from app.integrations.github.connection import Credentials
+from app.integrations.github.creation import take_created_app
 from app.integrations.github.events import read_event
 from app.integrations.github.github import GitHub
 from app.integrations.github.inspection import inspect
@@ -122,6 +123,13 @@ def test_what_the_doctor_asks(
     assert found["Installations"] == "installed at octocat"
     assert "GitHub sends to https://example.com/webhook" in found["Webhook"]
     assert "last" in found["Messages"]
+
+
+def test_an_app_that_was_made_from_a_manifest(contract_url: str) -> None:
+    made = take_created_app(contract_url, "c0de")
+    assert made.id > 0
+    assert "PRIVATE KEY" in made.private_key
+    assert made.webhook_secret
 
 
 def test_a_token_for_one_repository(app: GitHub) -> None:
