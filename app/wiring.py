@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from app.config import ServiceSettings
 from app.integrations.queue import CeleryQueue, Relay, make_celery
 from app.services.relay_outbox import BATCH, relay_outbox
+from app.store.repositories import outbox
 from app.store.session import Database
 
 if TYPE_CHECKING:
@@ -60,12 +61,14 @@ class Service:
         """The thread that relays the outbox for this process."""
         return Relay(self.relay)
 
-    def relay(self) -> None:
-        """Send what is due in the outbox."""
+    def relay(self) -> float | None:
+        """Send what is due in the outbox; return when more is [s], None where the clock is there sooner."""
         more = True
         while more:
             with self.database.session() as session:
                 more = relay_outbox(session, self.queue) == BATCH
+                due_s = outbox.next_due_s(session)
+        return due_s if due_s is not None and due_s < self.settings.relay_interval_s else None
 
     def relay_soon(self) -> None:
         """Have the outbox relayed beside; what the broker does not take now, the clock's next tick sends.

@@ -14,6 +14,7 @@ FIGURES = (
     "startup",
     "claims",
     "webhooks",
+    "pull_request",
     "footprint",
     "telemetry",
     "faults",

@@ -127,10 +127,11 @@ def hint_queue(device_class: str) -> str:
 class Relay:
     """Relays the outbox in a thread beside whoever asks for it: a broker that hangs delays no request.
 
-    It is relayed once for all who asked since it last began.
+    It is relayed once for all who asked since it last began, and again when something is due that was put off.
     """
 
-    def __init__(self, relay: Callable[[], object]) -> None:
+    def __init__(self, relay: Callable[[], float | None]) -> None:
+        """Take what relays, and says after how long something is due next [s], None where that is for others to see."""
         self._relay = relay
         self._wanted = threading.Event()
         self._closed = False
@@ -155,18 +156,20 @@ class Relay:
             thread.join(LONGEST_END_S)
 
     def _run(self) -> None:
+        due_s: float | None = None
         while not self._closed:
-            self._wanted.wait()
+            self._wanted.wait(due_s)
             self._wanted.clear()
             if not self._closed:
-                self._try()
+                due_s = self._try()
 
-    def _try(self) -> None:
+    def _try(self) -> float | None:
         try:
-            self._relay()
+            return self._relay()
         except Exception as error:
             # Whatever the broker or the database raises: the outbox keeps what was to be sent, and the clock comes by.
             log.info("the outbox was not relayed: %r", error)
+            return None
 
 
 class CeleryQueue:

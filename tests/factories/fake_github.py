@@ -7,6 +7,7 @@ import re
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -40,6 +41,8 @@ class FakeGitHub:
         self.statuses: list[dict[str, Any]] = []
         self.comments: dict[int, dict[str, Any]] = {}
         self.calls: list[tuple[str, str, dict[str, Any]]] = []
+        self.called_at: list[float] = []
+        """When each of them came, in seconds since 1970."""
         self.moods: list[Mood] = []
         self.is_app = True
         self.writers: set[str] = set()
@@ -88,6 +91,7 @@ class FakeGitHub:
                     answer = act(self, [*map(_number, found.groups())], query, body or {})
                     if method != "GET" and not path.endswith("/access_tokens"):
                         self.calls.append((method, path, body or {}))
+                        self.called_at.append(time.time())
                     return answer, bool(mood and mood.cut_after)
             return (404, {}, {"message": "Not Found"}), False
 

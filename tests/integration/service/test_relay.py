@@ -67,6 +67,25 @@ def test_what_was_written_is_sent_beside(relaying: Service, queue: HeldQueue) ->
     assert sorted(queue.sent) == list(range(50))
 
 
+def test_what_was_put_off_is_sent_when_it_is_due(relaying: Service, queue: HeldQueue) -> None:
+    queue.let.set()
+    with relaying.database.session() as session:
+        outbox.put_again(session, "check.conclude", "check.conclude/7", {"check_id": 7}, delay_s=0.3)
+    relaying.relay_soon()
+    assert queue.asked.wait(30)
+    relaying.close()
+    assert queue.sent == [7]
+
+
+def test_what_the_broker_did_not_take_is_left_to_the_clock(relaying: Service) -> None:
+    write(relaying, 1)
+    with relaying.database.session() as session:
+        (message,) = outbox.claim_unsent(session, 1)
+        outbox.mark_failed(session, message, "it is away")
+    with relaying.database.session() as session:
+        assert outbox.next_due_s(session) is None
+
+
 def test_what_is_written_while_others_are_sent_is_sent_too(relaying: Service, queue: HeldQueue) -> None:
     write(relaying, 1)
     relaying.relay_soon()
