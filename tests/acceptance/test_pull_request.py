@@ -25,6 +25,8 @@ SECRET = "s3cret"
 STRICT = SETTINGS.format(device_minutes=0.3) + "strict = true\n"
 """A machine that other tests share is of grade C."""
 
+LOOPS = 3_000
+
 
 @pytest.fixture(scope="module")
 def github() -> Iterator[FakeGitHub]:
@@ -52,14 +54,22 @@ def connected(folder: Path, github: FakeGitHub) -> Iterator[Running]:
     stop(its)
 
 
-def push(toy: ToyRepository, github: FakeGitHub, message: str, loops: int) -> str:
-    """Push a head of pull request 1."""
+@pytest.fixture(scope="module")
+def toy(folder: Path, connected: Running) -> ToyRepository:
+    """The repository on that GitHub, with one commit."""
+    its = ToyRepository(folder / "forge" / "acme" / "vision.git")
+    its.commit("base", library(LOOPS), settings=STRICT)
+    return its
+
+
+def push(toy: ToyRepository, github: FakeGitHub, number: int, loops: int, **pull: object) -> str:
+    """Push a head of a pull request."""
     git = ["git", "-C", str(toy.path)]
     subprocess.run([*git, "checkout", "--quiet", "--detach", "main"], check=True)
-    head = toy.commit(message, library(loops), settings=STRICT)
-    subprocess.run([*git, "update-ref", "refs/pull/1/head", head], check=True)
+    head = toy.commit(f"{loops} loops", library(loops), settings=STRICT)
+    subprocess.run([*git, "update-ref", f"refs/pull/{number}/head", head], check=True)
     subprocess.run([*git, "checkout", "--quiet", "main"], check=True)
-    github.pull(1, head, "0" * 40)
+    github.pull(number, head, "0" * 40, **pull)
     return head
 
 
@@ -77,20 +87,35 @@ def tell(running: Running, event: str, **payload: object) -> None:
     assert answer.status_code == 202, answer.text
 
 
-def concluded(github: FakeGitHub, head: str) -> bool:
-    """Whether a head's check has ended."""
-    runs = github.runs_of(head)
-    return bool(runs) and runs[0]["status"] == "completed"
+def happens(running: Running, number: int, action: str) -> None:
+    """Have GitHub tell of a pull request."""
+    tell(running, "pull_request", action=action, pull_request={"number": number})
+
+
+def say(running: Running, number: int, comment: int, text: str) -> None:
+    """Have somebody who may push comment on a pull request."""
+    issue = {"number": number, "pull_request": {}}
+    told = {"id": comment, "body": text, "user": {"login": "grace"}}
+    tell(running, "issue_comment", action="created", issue=issue, comment=told)
+
+
+def states(github: FakeGitHub, head: str) -> list[str]:
+    """Where each check run of a head stands: its conclusion, else its status."""
+    return [run.get("conclusion") or run["status"] for run in github.runs_of(head)]
+
+
+def concluded(github: FakeGitHub, head: str, runs: int = 1) -> bool:
+    """Whether so many check runs of a head have ended."""
+    told = github.runs_of(head)
+    return len(told) == runs and all(run["status"] == "completed" for run in told)
 
 
 def test_a_pull_request_from_its_opening_to_its_verdict(
-    connected: Running, github: FakeGitHub, folder: Path
+    connected: Running, github: FakeGitHub, toy: ToyRepository
 ) -> None:
-    toy = ToyRepository(folder / "forge" / "acme" / "vision.git")
-    toy.commit("base", library(3_000), settings=STRICT)
-    slow = push(toy, github, "slower", 30_000)
+    slow = push(toy, github, 1, 10 * LOOPS)
     github.moods = [Mood(cut_after=True), Mood(status=502)]
-    tell(connected, "pull_request", action="opened", pull_request={"number": 1})
+    happens(connected, 1, "opened")
     wait_for(lambda: concluded(github, slow), 120)
     (run,) = github.runs_of(slow)
     assert run["conclusion"] == "failure", run
@@ -99,11 +124,40 @@ def test_a_pull_request_from_its_opening_to_its_verdict(
     (comment,) = github.comments.values()
     assert "### ✗ 1 regressed of " in comment["body"]
 
-    issue = {"number": 1, "pull_request": {}}
-    asked = {"id": 4711, "body": "/ratchet accept it does ten times as much", "user": {"login": "grace"}}
-    tell(connected, "issue_comment", action="created", issue=issue, comment=asked)
+    say(connected, 1, 4711, "/ratchet accept it does ten times as much")
     wait_for(lambda: github.runs_of(slow)[-1]["conclusion"] == "success", 30)
     assert github.runs_of(slow)[-1]["output"]["title"].startswith("accepted by grace: 1 regressed")
     assert (len(github.comments), len(github.check_runs)) == (1, 2), (
         "the accepted one is a check run of its own"
     )
+
+
+def test_of_quick_pushes_the_last_is_measured_and_asked_for_again(
+    connected: Running, github: FakeGitHub, toy: ToyRepository
+) -> None:
+    heads = []
+    for n in range(3):
+        heads.append(push(toy, github, 2, 10 * LOOPS + n))
+        happens(connected, 2, "synchronize" if n else "opened")
+    last = heads[-1]
+    wait_for(lambda: concluded(github, last), 120)
+    assert states(github, last) == ["failure"]
+    assert [state for head in heads[:-1] for state in states(github, head) if state != "cancelled"] == []
+    say(connected, 2, 4712, "/ratchet rerun toy")
+    wait_for(lambda: concluded(github, last, 2), 120)
+    assert states(github, last) == ["failure", "failure"]
+
+
+def test_what_is_closed_is_measured_no_more_until_it_is_opened_again(
+    connected: Running, github: FakeGitHub, toy: ToyRepository
+) -> None:
+    head = push(toy, github, 3, 10 * LOOPS)
+    happens(connected, 3, "opened")
+    wait_for(lambda: "in_progress" in states(github, head), 60)
+    github.pulls[3]["state"] = "closed"
+    happens(connected, 3, "closed")
+    wait_for(lambda: states(github, head) == ["cancelled"], 60)
+    github.pulls[3]["state"] = "open"
+    happens(connected, 3, "reopened")
+    wait_for(lambda: concluded(github, head, 2), 120)
+    assert states(github, head) == ["cancelled", "failure"]
