@@ -50,6 +50,8 @@ class CheckRequest:
     """The branch whose history both commits are of; None where head is on none yet."""
     base_branch: str | None = None
     """The branch that base is of; None for the project's own."""
+    untrusted: bool = False
+    """Head is a stranger's: it is measured in a sandbox, by the untrusted pool, and nothing of it joins a history."""
 
 
 def request_check(
@@ -63,13 +65,14 @@ def request_check(
     project = projects.project(session, wanted.settings.project.name)
     if principal.project_id not in (None, project.id):
         raise AccessError(f"the token {principal.name!r} is bound to another project than {project.name!r}")
-    project.branch = wanted.settings.project.branch
+    if not wanted.untrusted:
+        project.branch = wanted.settings.project.branch
     request, new = _request(session, project, principal, wanted)
     base, head = (_commit(session, project, info) for info in (wanted.base, wanted.head))
     if not new:
         return _check_of(session, request, wanted, base, head)
     check = _check(session, project, request, base, head, wanted)
-    live = fleet.live_classes(session, within=service.worker_live_for, healths=fleet.TENDED)
+    live = _live_classes(session, service, wanted)
     plan = [(suite, classes) for suite in suites for classes in [_classes(suite, wanted, live)]]
     n_jobs = max(1, sum(len(classes) for _, classes in plan))
     for suite, classes in plan:
@@ -116,8 +119,9 @@ def _check_of(session: Session, request: Request, wanted: CheckRequest, base: Co
     """Return the check that this key made. Raises ConflictError if it was asked for something else."""
     check = checks.of_request(session, request.id)
     assert check is not None
-    asked = (check.base_commit_id, check.head_commit_id, check.settings["digest"])
-    if asked != (base.id, head.id, settings_digest(wanted.settings)):
+    its = check.settings
+    known = (check.base_commit_id, check.head_commit_id, its["digest"], its.get("untrusted", False))
+    if known != (base.id, head.id, settings_digest(wanted.settings), wanted.untrusted):
         raise ConflictError(
             f"the key {wanted.key!r} was used for another check, {check.id}", code="idempotency_conflict"
         )
@@ -152,6 +156,7 @@ def _check(
             "comment": wanted.settings.project.comment,
             "suites": [suite.name for suite in wanted.settings.suites],
             "digest": settings_digest(wanted.settings),
+            "untrusted": wanted.untrusted,
         },
         reproduce=_reproduce(wanted),
     )
@@ -177,7 +182,7 @@ def _jobs_of_suite(
     globs = context.wanted.devices or suite.devices
     for device_class in classes or [", ".join(globs)]:
         job = _job(session, service, context, suite, device_class)
-        reason = _why_no_capacity(session, service, suite, device_class, found=bool(classes))
+        reason = _why_no_capacity(session, service, context.wanted, suite, device_class, found=bool(classes))
         if reason is None:
             _say_if_quarantined(session, service, job)
             hint(session, job)
@@ -187,24 +192,44 @@ def _jobs_of_suite(
 
 def _say_if_quarantined(session: Session, service: ServiceSettings, job: Job) -> None:
     """Have a job that waits say so where the devices that it needs are in quarantine: they may be well soon."""
-    most = fleet.most_devices_of_one_worker(session, job.device_class, within=service.worker_live_for)
+    most = fleet.most_devices_of_one_worker(
+        session, job.device_class, within=service.worker_live_for, untrusted=job.is_untrusted
+    )
     if job.state == JobState.QUEUED and most < job.devices_needed:
         job.reason = "device_quarantined"
         job.message = f"it waits until a device of class {job.device_class} leaves its quarantine"
 
 
+def _live_classes(session: Session, service: ServiceSettings, wanted: CheckRequest) -> list[str]:
+    """Return the device classes of the workers that may be given the check's jobs."""
+    return fleet.live_classes(
+        session, within=service.worker_live_for, healths=fleet.TENDED, untrusted=wanted.untrusted
+    )
+
+
 def _why_no_capacity(
-    session: Session, service: ServiceSettings, suite: SuiteSettings, device_class: str, *, found: bool
+    session: Session,
+    service: ServiceSettings,
+    wanted: CheckRequest,
+    suite: SuiteSettings,
+    device_class: str,
+    *,
+    found: bool,
 ) -> str | None:
+    pool = "worker of the untrusted pool" if wanted.untrusted else "live worker"
     if not found:
-        live = fleet.live_classes(session, within=service.worker_live_for, healths=fleet.TENDED)
-        have = ", ".join(live) if live else "no worker is connected"
-        return f"no live worker has a device of class {device_class}; connected now: {have}"
+        live = _live_classes(session, service, wanted)
+        have = ", ".join(live) if live else f"no {pool.removeprefix('live ')} is connected"
+        return f"no {pool} has a device of class {device_class}; connected now: {have}"
     most = fleet.most_devices_of_one_worker(
-        session, device_class, within=service.worker_live_for, healths=fleet.TENDED
+        session,
+        device_class,
+        within=service.worker_live_for,
+        healths=fleet.TENDED,
+        untrusted=wanted.untrusted,
     )
     if most < suite.devices_needed:
-        needs = f"{suite.devices_needed} devices of class {device_class} on one worker"
+        needs = f"{suite.devices_needed} devices of class {device_class} on one {pool.removeprefix('live ')}"
         return f"the suite needs {needs}; the most that one has is {most}"
     return None
 
@@ -222,6 +247,7 @@ def _job(
         "policy": POLICY_VERSION,
         "alpha": ALPHA / context.n_jobs,
         "request": context.request.id,
+        "untrusted": wanted.untrusted,
     }
     key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     job, _ = get_or_create(
@@ -238,6 +264,7 @@ def _job(
         policy=_policy(context, suite),
         budget_s=60.0 * wanted.settings.gate.device_minutes,
         max_pairs=MAX_PAIRS,
+        is_untrusted=wanted.untrusted,
         band=wanted.band,
         deadline_at=clock.later(service.queue_deadline_s),
     )
@@ -254,6 +281,7 @@ def _spec(context: _Context, suite: SuiteSettings) -> dict[str, Any]:
         "base_sha": context.base.sha,
         "head_sha": context.head.sha,
         "benchmarks_from": context.wanted.benchmarks_from,
+        "sandbox": fleet.LEAST_SANDBOX if context.wanted.untrusted else 0,
         "suite": {
             "name": suite.name,
             "benchmarks": list(suite.benchmarks),
