@@ -3,8 +3,8 @@
     python -I -S inside.py REQUEST
 
 REQUEST is JSON: `port` of a listener on the host's loopback, `socket` the name of an abstract one, `hidden` files that
-must not be there, `folders` of which the content is told, `writable` the one folder to write in, `process` a process of
-the host.
+must not be there, `folders` of which the content is told, `sealed` folders that must not be written, `writable` the one
+to write in, `process` a process of the host. What succeeds here leaves nothing behind on the host.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def main(asked: dict[str, Any]) -> None:
         "outwards": failure(connected, socket.AF_INET, ("192.0.2.1", 9)),
         "read": [path for path in asked["hidden"] if os.path.exists(path)],
         "folders": {folder: listed(folder) for folder in asked["folders"]},
-        "wrote": [p for p in ("/x", "/usr/x", "/etc/x", "/dev/x") if failure(written, p) is None],
+        "writable": [path for path in asked["sealed"] if not os.statvfs(path).f_flag & os.ST_RDONLY],
         "workspace": failure(written, os.path.join(asked["writable"], "x")),
         "signalled": failure(os.kill, asked["process"], 0),
         "processes": len([name for name in os.listdir("/proc") if name.isdigit()]),

@@ -72,6 +72,7 @@ def probe_sandbox(sandbox: Sandbox, data_dir: Path, token_file: Path | None = No
             "socket": name,
             "hidden": hidden,
             "folders": [str(data_dir), str(home)],
+            "sealed": ["/", "/usr", "/etc", "/dev", *map(str, python_folders())],
             "writable": str(folder),
             "process": os.getpid(),
             "namespaces": NAMESPACES,
@@ -120,8 +121,8 @@ def _complaints(
     for folder, bound in folders:
         if extra := set(seen["folders"][str(folder)]) - _on_the_way(folder, bound):
             yield f"it sees {', '.join(sorted(extra))} in {folder}"
-    if seen["wrote"] or seen["workspace"] is not None:
-        yield f"it wrote {seen['wrote']}, and its own folder answered {seen['workspace']}"
+    if seen["writable"] or seen["workspace"] is not None:
+        yield f"it may write {seen['writable']}, and its own folder answered {seen['workspace']}"
     if seen["signalled"] != "ESRCH" or seen["processes"] > MOST_PROCESSES:
         yield f"it sees processes of the host: {seen['processes']}, {seen['signalled']}"
     status = seen["status"]
