@@ -40,6 +40,7 @@ from workers.lease.spool import Spool
 from workers.lease.tenure import End, Tenure
 from workers.measuring.measure import Means, measure
 from workers.programs.cgroups import Cgroups
+from workers.programs.sandbox.probe import Isolation, probe
 from workers.protocol import Claim, Finish, Lease, Register, Registered
 
 log = logging.getLogger(__name__)
@@ -79,6 +80,7 @@ class Agent:
         self._measure = measure
         self._spool = Spool(config.spool_dir)
         self._cgroups = Cgroups(config.data_dir)
+        self._isolation = Isolation(0)
         self._instance = secrets.token_hex(16)
         self._stopping = threading.Event()
         self._news = threading.Event()
@@ -104,6 +106,8 @@ class Agent:
         """
         with self._own_things():
             remove_tree(self._config.work_dir)
+            self._isolation = probe(self._config.data_dir, self._config.token_file)
+            _tell(self._isolation)
             try:
                 self._work()
             except UnreachableError:
@@ -160,6 +164,7 @@ class Agent:
             instance=self._instance,
             agent_version=_version(),
             devices=[device.report() for device in self._devices.values()],
+            sandbox=self._isolation.level,
         )
         try:
             answer = self._client.register(message, self._patience())
@@ -224,7 +229,8 @@ class Agent:
         return finish.model_copy(update={"device_s": tenure.device_s})
 
     def _means(self) -> Means:
-        return Means(self._client, self._spool, self._config, self._clock, self._cgroups)
+        its = (self._client, self._spool, self._config, self._clock, self._cgroups, self._isolation)
+        return Means(*its)
 
     def _devices_of(self, lease: Lease) -> DeviceGroup:
         """Return the lease's devices, in its order."""
@@ -307,6 +313,13 @@ def _infrastructure(reason: str, message: str, *, retryable: bool = True, log_ta
     return Finish(
         outcome="infra_failed", reason=reason, message=message, retryable=retryable, log_tail=log_tail
     )
+
+
+def _tell(isolation: Isolation) -> None:
+    if isolation.reason:
+        log.info("sandbox: level %d, no untrusted jobs: %s", isolation.level, isolation.reason)
+    else:
+        log.info("sandbox: level %d", isolation.level)
 
 
 def _version() -> str:

@@ -114,6 +114,7 @@ def command(
         Config(
             url=url.rstrip("/"),
             token=read_token(token_file),
+            token_file=token_file.absolute() if token_file else None,
             name=name or os.uname().nodename,
             kinds=tuple(dict.fromkeys(kinds)),
             data_dir=(data_dir or default_data_dir()).absolute(),

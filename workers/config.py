@@ -23,6 +23,8 @@ class Config:
     data_dir: Path
     once: bool = False
     """Make one claim, measure what it gives, then stop."""
+    token_file: Path | None = None
+    """Where the token is kept, if in a file: nothing in a sandbox may see it."""
     redis_url: str | None = field(default=None, repr=False)
     script: Path | None = None
     """Describes the simulated devices."""

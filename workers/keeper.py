@@ -2,7 +2,7 @@
 
 Started by path, with the standard library alone, before every measured process and every embedded server:
 
-    python -I -S keeper.py [--user NAME_OR_UID] [--signal INT|TERM] [--grace SECONDS] [--cgroup DIR]
+    python -I -S keeper.py [--user NAME_OR_UID] [--signal INT|TERM] [--grace SECONDS] [--cgroup DIR] [--hold FD,FD...]
                            -- COMMAND ARG...
 
 The owner is the process that starts the keeper and holds the other end of the pipe on its standard input.
@@ -16,7 +16,8 @@ else it inherits: environment, working directory, output and error, other open d
 
 Descendants that change session or double-fork do not escape: the keeper is their sub-reaper, so they become
 its children when their parents die. `--cgroup` names an existing cgroup v2 folder for this command alone; the
-command joins it, and killing it reaches even those who fork faster than they can be listed.
+command joins it, and killing it reaches even those who fork faster than they can be listed. `--hold` names inherited
+descriptors that stay the keeper's: a lock lasts as long as the keeper does, and the command cannot give it up.
 
 The keeper ends with the command's exit status, 128 + n after signal n, 125 when it failed itself, 126 when
 the command could not be run, 127 when it was not found.
@@ -44,8 +45,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import IO, NoReturn
 
-USAGE = "keeper.py [--user NAME_OR_UID] [--signal INT|TERM] [--grace SECONDS] [--cgroup DIR] -- COMMAND..."
-DEFAULTS = {"--user": "", "--signal": "TERM", "--grace": "5", "--cgroup": ""}
+USAGE = (
+    "keeper.py [--user NAME_OR_UID] [--signal INT|TERM] [--grace SECONDS] [--cgroup DIR] [--hold FD,...] "
+    "-- COMMAND..."
+)
+DEFAULTS = {"--user": "", "--signal": "TERM", "--grace": "5", "--cgroup": "", "--hold": ""}
 END_SIGNALS = {"INT": signals.SIGINT, "TERM": signals.SIGTERM}
 ASKS_TO_STOP = (signals.SIGTERM, signals.SIGINT, signals.SIGHUP)
 LONGEST_GRACE_S = 86400.0
@@ -68,6 +72,7 @@ def keeper_command(
     signal: str = "TERM",
     grace_s: float = 5.0,
     cgroup: str | Path | None = None,
+    hold_fds: Sequence[int] = (),
     python: str = sys.executable,
 ) -> list[str]:
     """Return the argument vector that runs `command` under a keeper.
@@ -78,6 +83,7 @@ def keeper_command(
         signal: What asks the command to end: "INT" or "TERM".
         grace_s: What the command then has before it is killed [s].
         cgroup: An existing, writable cgroup v2 folder that is the command's alone.
+        hold_fds: Descriptors that the keeper inherits and does not pass on.
         python: The interpreter of the keeper, not of the command.
     """
     options = ["--signal", signal, "--grace", str(grace_s)]
@@ -85,13 +91,16 @@ def keeper_command(
         options += ["--user", str(user)]
     if cgroup is not None:
         options += ["--cgroup", str(cgroup)]
+    if hold_fds:
+        options += ["--hold", ",".join(map(str, hold_fds))]
     return [python, "-I", "-S", os.path.abspath(__file__), *options, "--", *command]
 
 
 class Kept:
     """A command under a keeper, as its owner sees it; as a context manager it ends with the block.
 
-    `user`, `signal`, `grace_s` and `cgroup` are those of `keeper_command`; the rest are `subprocess.Popen`'s.
+    `user`, `signal`, `grace_s`, `cgroup` and `hold_fds` are those of `keeper_command`; the rest are
+    `subprocess.Popen`'s.
     Exit statuses are the keeper's (see the module); a negative one says that the keeper itself was killed.
     """
 
@@ -108,18 +117,21 @@ class Kept:
         stdout: int | IO[bytes] | None = None,
         stderr: int | IO[bytes] | None = None,
         pass_fds: Sequence[int] = (),
+        hold_fds: Sequence[int] = (),
     ) -> None:
         import subprocess  # here, because the keeper does without it and must start fast
 
         self._grace_s = grace_s
         self._keeper: subprocess.Popen[bytes] = subprocess.Popen(
-            keeper_command(command, user=user, signal=signal, grace_s=grace_s, cgroup=cgroup),
+            keeper_command(
+                command, user=user, signal=signal, grace_s=grace_s, cgroup=cgroup, hold_fds=hold_fds
+            ),
             cwd=cwd,
             env=env,
             stdin=subprocess.PIPE,
             stdout=stdout,
             stderr=stderr,
-            pass_fds=pass_fds,
+            pass_fds=(*pass_fds, *hold_fds),
             bufsize=0,
             start_new_session=True,  # a terminal's Ctrl-C is the owner's to handle
         )
@@ -200,6 +212,7 @@ class Options:
         self.signal = END_SIGNALS.get(given["--signal"])
         self.grace_s = seconds(given["--grace"])
         self.cgroup = given["--cgroup"]
+        self.held = descriptors(given["--hold"])
         if self.signal is None:
             raise KeeperError(f"--signal is INT or TERM, not {given['--signal']!r}")
 
@@ -213,6 +226,14 @@ def seconds(text: str) -> float:
     if not 0 <= value <= LONGEST_GRACE_S:
         raise KeeperError(f"--grace is a number of seconds from 0 to {LONGEST_GRACE_S:.0f}, not {text!r}")
     return value
+
+
+def descriptors(text: str) -> list[int]:
+    """Return the numbers in `text`, which commas part."""
+    words = [word for word in text.split(",") if word]
+    if not all(word.isdigit() for word in words):
+        raise KeeperError(f"--hold is numbers of descriptors with commas between them, not {text!r}")
+    return [int(word) for word in words]
 
 
 def identity_of(user: str) -> tuple[int, int, list[int]]:
@@ -485,6 +506,8 @@ def main(arguments: list[str]) -> int:
         options = Options(arguments)
         prctl(PR_SET_CHILD_SUBREAPER, 1)  # a kernel that refuses leaves us the process group
         leave_terminal()
+        for descriptor in options.held:
+            os.set_inheritable(descriptor, False)
         events = Events()
         return Family(launch(options), options, events).keep()
     except (KeeperError, OSError) as error:

@@ -60,6 +60,8 @@ class Register(Message):
     """Drawn anew by each start of an agent: tells a restart from a twin."""
     agent_version: str = ""
     devices: list[DeviceReport] = Field(min_length=1, max_length=64)
+    sandbox: int = Field(default=0, ge=0, le=4)
+    """The level of isolation that the agent found it can give to strangers' code (docs/sandbox.md)."""
 
 
 class Registered(Message):
@@ -113,6 +115,9 @@ class JobSpec(Message):
     purpose: Literal["measure", "calibrate", "self_check", "bridge"] = "measure"
     """`calibrate` runs the control workload alone; the others measure."""
     max_pairs: int = 96
+    sandbox: int = 0
+    """The least level of isolation for the commits' code. Above 0 head is a stranger's: it is built without a network,
+    and base's environment is all that it gets."""
 
 
 class Lease(Message):

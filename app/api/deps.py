@@ -72,8 +72,15 @@ def allowed(scope: Scope) -> Callable[[Principal], Principal]:
     return check
 
 
+def allowed_to_work(principal: Annotated[Principal, Depends(get_principal)]) -> Principal:
+    """Let in agents, whichever pool they are of; what they are given depends on it."""
+    if not principal.may(Scope.WORKER_UNTRUSTED):
+        principal.require(Scope.WORKER)
+    return principal
+
+
 Reader = Annotated[Principal | None, Depends(get_reader)]
-WorkerPrincipal = Annotated[Principal, Depends(allowed(Scope.WORKER))]
+WorkerPrincipal = Annotated[Principal, Depends(allowed_to_work)]
 JobCreator = Annotated[Principal, Depends(allowed(Scope.JOBS_CREATE))]
 ResultWriter = Annotated[Principal, Depends(allowed(Scope.RESULTS_WRITE))]
 

@@ -8,9 +8,8 @@ from typing import Annotated
 from fastapi import APIRouter, BackgroundTasks, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from app.api.deps import Body, ServiceDep, SessionDep, WorkerPrincipal, allowed, get_principal, parse
+from app.api.deps import Body, ServiceDep, SessionDep, WorkerPrincipal, allowed_to_work, get_principal, parse
 from app.api.hub import Hub
-from app.services.access import Scope
 from app.services.lease_jobs import beat, claim_job, finish_lease
 from app.services.plan_run import plan_run
 from app.services.record_invocation import record_invocation
@@ -59,8 +58,8 @@ async def claim(
 
 def _claim(service: Service, request: Request, message: protocol.Claim) -> protocol.Lease | None:
     with service.database.session() as session:
-        allowed(Scope.WORKER)(get_principal(request, session))
-        return claim_job(session, service.settings, message)
+        principal = allowed_to_work(get_principal(request, session))
+        return claim_job(session, service.settings, principal, message)
 
 
 @router.post("/leases/{lease_id}/heartbeat")

@@ -42,14 +42,19 @@ ALREADY_RUNNING = 3
     envvar=WORKER_VARIABLE,
     help="Device kind of the local worker, or `none`.",
 )
-def up(data_dir: Path, host: str, port: int, kind: str) -> int:
+@click.option(
+    "--untrusted",
+    is_flag=True,
+    help="The local worker measures strangers' commits, too, in a sandbox (docs/sandbox.md).",
+)
+def up(data_dir: Path, host: str, port: int, kind: str, untrusted: bool) -> int:
     """Run database, broker, service and a local worker on this machine."""
     data = DataDir(data_dir)
     data.make()
     if not data.acquire():
         return _say_running(data)
     stop = stop_on_signals()
-    with serving(data, StackOptions(host, port, kind)):
+    with serving(data, StackOptions(host, port, kind, untrusted)):
         stop.wait()
     return 0
 

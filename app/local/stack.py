@@ -51,6 +51,9 @@ class StackOptions:
     kind: str = DEFAULT_WORKER
     """Device kind of the local agent, or `none`."""
 
+    untrusted: bool = False
+    """Whether the local agent may measure strangers' commits, too."""
+
     @property
     def worker_kind(self) -> str | None:
         """The local agent's device kind; None where there is to be no agent."""
@@ -136,12 +139,13 @@ class LocalStack:
 
     def _ensure_tokens(self, database: Database) -> None:
         """Make the administrator's token unless its file is there, and a fresh one for the local agent."""
+        scopes = [Scope.WORKER, *([Scope.WORKER_UNTRUSTED] if self.options.untrusted else [])]
         with database.session() as session:
             known = access.has_token_named(session, "admin") and read_secret(self.data.admin_token)
             if not known:
                 self.new_admin_token = issue_token(session, "admin", [Scope.ADMIN])
             access.revoke_named(session, "local-worker")
-            worker_token = issue_token(session, "local-worker", [Scope.WORKER])
+            worker_token = issue_token(session, "local-worker", scopes)
         if self.new_admin_token:
             write_secret(self.data.admin_token, self.new_admin_token)
         write_secret(self.data.worker_token, worker_token)

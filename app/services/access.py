@@ -28,6 +28,7 @@ class Scope(StrEnum):
     RESULTS_READ = "results:read"
     JOBS_CREATE = "jobs:create"
     WORKER = "worker"
+    WORKER_UNTRUSTED = "worker:untrusted"
 
 
 _IMPLIED_BY = {

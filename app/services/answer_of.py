@@ -26,7 +26,7 @@ def why_not(
     if isinstance(command, Approve):
         return _not_approved(session, pull, command, asked_at)
     if isinstance(command, Run):
-        return _no_suite(session, pull, command.suite) or _no_device(session, settings, command.device)
+        return _no_suite(session, pull, command.suite) or _no_device(session, settings, pull, command.device)
     if isinstance(command, Rerun) and command.suite:
         return _no_suite(session, pull, command.suite)
     return ""
@@ -65,9 +65,11 @@ def _suites(session: Session, pull: PullRequest) -> list[str]:
     return list(newest.settings.get("suites", ())) if newest is not None else []
 
 
-def _no_device(session: Session, settings: ServiceSettings, glob: str) -> str:
-    live = fleet.live_classes(session, within=settings.worker_live_for, healths=fleet.TENDED)
+def _no_device(session: Session, settings: ServiceSettings, pull: PullRequest, glob: str) -> str:
+    within = settings.worker_live_for
+    live = fleet.live_classes(session, within=within, healths=fleet.TENDED, untrusted=pull.is_fork)
     if matching_classes((glob,), live):
         return ""
     names = ", ".join(map(code, live)) or "none just now"
-    return f"No worker has a device of class {code(glob)}; connected are: {names}."
+    pool = "worker that takes forks" if pull.is_fork else "worker"
+    return f"No {pool} has a device of class {code(glob)}; connected are: {names}."

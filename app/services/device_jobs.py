@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 BANDS = {Purpose.CALIBRATE: 4, Purpose.BRIDGE: 4, Purpose.SELF_CHECK: 20}
 """Before what confirms suspicions (5), which a bridge may explain; after pull requests (0)."""
 
+NO_SOURCE = {"kind": "git", "location": ""}
 SELF_CHECK_CASES = 2
 MOST_PAIRS = 32
 MOST_MINUTES = 10.0
@@ -82,7 +83,7 @@ class _Tending:
         if like is None:
             return 0
         # The control workload needs no commit, so whether one can be had does not matter.
-        source, head = like.spec["source"], self.session.get_one(Commit, like.head_commit_id)
+        source, head = NO_SOURCE, self.session.get_one(Commit, like.head_commit_id)
         entry = machines.quarantine_of(self.session, device.id)
         occasion = f"{entry and entry.created_at}, {len(past)}"
         return self._make(device, _Wanted(Purpose.CALIBRATE, occasion, like, source, None, head))
@@ -110,6 +111,8 @@ class _Tending:
         """
         epoch = machines.last_epoch(self.session, device.id)
         if epoch is None or epoch.run_id is None or not epoch.changes:
+            return 0
+        if not fleet.is_trusted(self.session, device):  # a bridge is a point of a history
             return 0
         is_late = self.now - epoch.began_at > timedelta(seconds=self.settings.queue_deadline_s)
         if is_late or self._is_known(device, Purpose.BRIDGE, _occasion(epoch, 0)):
@@ -198,6 +201,7 @@ class _Wanted:
             "head_sha": self.head.sha,
             "benchmarks_from": "head",
             "purpose": str(self.purpose),
+            "sandbox": 0,
         }
 
     @property

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from app.config import ServiceSettings
 from app.domain.errors import ConflictError, StaleLeaseError
 from app.domain.jobs import JobState, Outcome, backoff_s
+from app.services.access import Principal, Scope
 from app.services.ask_activity import want_activity
 from app.services.check_moved import check_moved
 from app.services.device_purpose import Purpose, purpose_of
@@ -39,21 +40,34 @@ REFUSED = {
 """What is made of the end of a run whose own start put its device into quarantine."""
 
 
-def claim_job(session: Session, settings: ServiceSettings, message: protocol.Claim) -> protocol.Lease | None:
-    """Return a lease on the next job that the agent's free devices can measure, or None."""
+def claim_job(
+    session: Session, settings: ServiceSettings, principal: Principal, message: protocol.Claim
+) -> protocol.Lease | None:
+    """Return a lease on the next job that the agent's free devices can measure, or None.
+
+    Which pool's jobs it may have is what its token says now, whatever it said when the agent registered.
+    """
     worker = _worker(session, message)
+    note_pools(worker, principal)
     fleet.touch(session, worker.id)
-    lost = jobs.unbeaten(session, worker.id, message.hardware_ids)
+    pools = jobs.Pools(worker.takes_trusted, worker.takes_untrusted and worker.sandbox >= fleet.LEAST_SANDBOX)
+    lost = jobs.unbeaten(session, worker.id, message.hardware_ids, pools)
     if lost is not None:
         return _lease_message(session, *lost)
     free = jobs.free_devices(session, worker.id, message.hardware_ids)
     for device_class in dict.fromkeys(device.device_class for device in free):
         devices = [device for device in free if device.device_class == device_class]
-        job = jobs.next_claimable(session, device_class, [device.id for device in devices])
+        job = jobs.next_claimable(session, device_class, [device.id for device in devices], pools)
         if job is not None:
             named = [device for device in devices if job.device_id in (None, device.id)]
             return _lease(session, settings, job, worker, named[: job.devices_needed])
     return _calibration(session, settings, worker, message)
+
+
+def note_pools(worker: Worker, principal: Principal) -> None:
+    """Note whose code the worker may be given, by its token."""
+    worker.takes_trusted = principal.may(Scope.WORKER)
+    worker.takes_untrusted = principal.may(Scope.WORKER_UNTRUSTED)
 
 
 def _calibration(

@@ -6,7 +6,8 @@ from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
 from app.domain.errors import ConflictError
-from app.services.access import Principal
+from app.services.access import Principal, Scope
+from app.services.lease_jobs import note_pools
 from app.store.repositories import access, fleet
 from app.store.tables import Worker
 from workers.protocol import DeviceReport, Register, Registered
@@ -21,11 +22,15 @@ def register_worker(
     one agent, whatever copies of a disk image or a second start say.
     """
     for report in message.devices:
-        _refuse_twin(session, settings, message, report)
+        _refuse_twin(session, settings, principal, message, report)
     worker = fleet.worker_named(session, message.name, host=message.host, instance=message.instance)
     _refuse_namesake(session, settings, worker, message)
+    if fleet.is_live(session, worker.id, within=settings.worker_live_for):
+        _refuse_lesser(worker, principal)
     worker.host, worker.instance = message.host, message.instance
     worker.agent_version, worker.token_id = message.agent_version, principal.token_id
+    worker.sandbox = message.sandbox
+    note_pools(worker, principal)
     fleet.touch(session, worker.id)
     for report in message.devices:
         _store_device(session, worker, report)
@@ -39,13 +44,28 @@ def register_worker(
     )
 
 
+def _refuse_lesser(worker: Worker, principal: Principal) -> None:
+    """Refuse to an agent of the untrusted pool what a live worker of the trusted one has: its name, its devices."""
+    if worker.token_id is not None and worker.takes_trusted and not principal.may(Scope.WORKER):
+        raise ConflictError(
+            f"the live worker {worker.name!r} is of the trusted pool, and the token {principal.name!r} is not; stop "
+            "that agent first, or give this one another name with --name",
+            code="name_in_use",
+        )
+
+
 def _refuse_twin(
-    session: Session, settings: ServiceSettings, message: Register, report: DeviceReport
+    session: Session,
+    settings: ServiceSettings,
+    principal: Principal,
+    message: Register,
+    report: DeviceReport,
 ) -> None:
     owner = fleet.live_owner(session, report.hardware_id, within=settings.worker_live_for)
     if owner is None:
         return
     _, worker = owner
+    _refuse_lesser(worker, principal)
     if worker.name != message.name or worker.host != message.host:
         raise ConflictError(
             f"device {report.hardware_id} ({report.device_class}) is already measured by the live worker "

@@ -57,7 +57,7 @@ class CheckRequest:
     beside: int | None = None
     """An earlier check of the same commits by the same settings: all that it measured, but for the wishes, stands."""
     untrusted: bool = False
-    """Whether head is code that nobody answers for, as a fork's."""
+    """Head is a stranger's: it is measured in a sandbox, by the untrusted pool, and nothing of it joins a history."""
 
 
 def request_check(
@@ -72,7 +72,8 @@ def request_check(
     project = projects.project(session, wanted.settings.project.name)
     if principal.project_id not in (None, project.id):
         raise AccessError(f"the token {principal.name!r} is bound to another project than {project.name!r}")
-    project.branch = wanted.settings.project.branch
+    if not wanted.untrusted:
+        project.branch = wanted.settings.project.branch
     request, new = _request(session, project, principal, wanted)
     base, head = (_commit(session, project, info) for info in (wanted.base, wanted.head))
     if not new:
@@ -112,7 +113,7 @@ def _refuse_unknown(wanted: CheckRequest, known: Mapping[str, SuiteSettings]) ->
 def _plan(
     session: Session, service: ServiceSettings, wanted: CheckRequest, suites: Mapping[str, SuiteSettings]
 ) -> Plan:
-    live = fleet.live_classes(session, within=service.worker_live_for, healths=fleet.TENDED)
+    live = _live_classes(session, service, wanted)
     wished = [(suites[wish.suite], wish.device) for wish in wanted.wishes]
     if wanted.beside is not None:
         return plan_again(session, wanted.beside, wished, live)
@@ -134,8 +135,9 @@ def _check_of(session: Session, request: Request, wanted: CheckRequest, base: Co
     """Return the check that this key made. Raises ConflictError if it was asked for something else."""
     check = checks.of_request(session, request.id)
     assert check is not None
-    asked = (check.base_commit_id, check.head_commit_id, check.settings["digest"])
-    if asked != (base.id, head.id, settings_digest(wanted.settings)):
+    its = check.settings
+    known = (check.base_commit_id, check.head_commit_id, its["digest"], its.get("untrusted", False))
+    if known != (base.id, head.id, settings_digest(wanted.settings), wanted.untrusted):
         raise ConflictError(
             f"the key {wanted.key!r} was used for another check, {check.id}", code="idempotency_conflict"
         )
@@ -170,6 +172,7 @@ def _check(
             "comment": wanted.settings.project.comment,
             "suites": [suite.name for suite in wanted.settings.suites],
             "digest": settings_digest(wanted.settings),
+            "untrusted": wanted.untrusted,
         },
         reproduce=_reproduce(wanted),
     )
@@ -186,9 +189,16 @@ def _reproduce(wanted: CheckRequest) -> str:
     return " ".join(words)
 
 
+def _live_classes(session: Session, service: ServiceSettings, wanted: CheckRequest) -> list[str]:
+    """Return the device classes of the workers that may be given the check's jobs."""
+    return fleet.live_classes(
+        session, within=service.worker_live_for, healths=fleet.TENDED, untrusted=wanted.untrusted
+    )
+
+
 def _add_job(session: Session, service: ServiceSettings, context: _Context, planned: Planned) -> None:
     job = _job(session, service, context, planned.suite, planned.device_class)
-    reason = _why_no_capacity(session, service, planned)
+    reason = _why_no_capacity(session, service, context.wanted, planned)
     if reason is None:
         _say_if_quarantined(session, service, job)
         hint(session, job)
@@ -198,23 +208,32 @@ def _add_job(session: Session, service: ServiceSettings, context: _Context, plan
 
 def _say_if_quarantined(session: Session, service: ServiceSettings, job: Job) -> None:
     """Have a job that waits say so where the devices that it needs are in quarantine: they may be well soon."""
-    most = fleet.most_devices_of_one_worker(session, job.device_class, within=service.worker_live_for)
+    most = fleet.most_devices_of_one_worker(
+        session, job.device_class, within=service.worker_live_for, untrusted=job.is_untrusted
+    )
     if job.state == JobState.QUEUED and most < job.devices_needed:
         job.reason = "device_quarantined"
         job.message = f"it waits until a device of class {job.device_class} leaves its quarantine"
 
 
-def _why_no_capacity(session: Session, service: ServiceSettings, planned: Planned) -> str | None:
+def _why_no_capacity(
+    session: Session, service: ServiceSettings, wanted: CheckRequest, planned: Planned
+) -> str | None:
     suite, device_class = planned.suite, planned.device_class
+    pool = "worker of the untrusted pool" if wanted.untrusted else "live worker"
     if not planned.is_live:
-        live = fleet.live_classes(session, within=service.worker_live_for, healths=fleet.TENDED)
-        have = ", ".join(live) if live else "no worker is connected"
-        return f"no live worker has a device of class {device_class}; connected now: {have}"
+        live = _live_classes(session, service, wanted)
+        have = ", ".join(live) if live else f"no {pool.removeprefix('live ')} is connected"
+        return f"no {pool} has a device of class {device_class}; connected now: {have}"
     most = fleet.most_devices_of_one_worker(
-        session, device_class, within=service.worker_live_for, healths=fleet.TENDED
+        session,
+        device_class,
+        within=service.worker_live_for,
+        healths=fleet.TENDED,
+        untrusted=wanted.untrusted,
     )
     if most < suite.devices_needed:
-        needs = f"{suite.devices_needed} devices of class {device_class} on one worker"
+        needs = f"{suite.devices_needed} devices of class {device_class} on one {pool.removeprefix('live ')}"
         return f"the suite needs {needs}; the most that one has is {most}"
     return None
 
@@ -232,6 +251,7 @@ def _job(
         "policy": POLICY_VERSION,
         "alpha": ALPHA / context.n_jobs,
         "request": context.request.id,
+        "untrusted": wanted.untrusted,
     }
     key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     job, _ = get_or_create(
@@ -248,6 +268,7 @@ def _job(
         policy=_policy(context, suite),
         budget_s=60.0 * wanted.settings.gate.device_minutes,
         max_pairs=MAX_PAIRS,
+        is_untrusted=wanted.untrusted,
         band=wanted.band,
         deadline_at=clock.later(service.queue_deadline_s),
     )
@@ -264,6 +285,7 @@ def _spec(context: _Context, suite: SuiteSettings) -> dict[str, Any]:
         "base_sha": context.base.sha,
         "head_sha": context.head.sha,
         "benchmarks_from": context.wanted.benchmarks_from,
+        "sandbox": fleet.LEAST_SANDBOX if context.wanted.untrusted else 0,
         "suite": {
             "name": suite.name,
             "benchmarks": list(suite.benchmarks),

@@ -41,9 +41,12 @@ def _wish(session: Session, settings: ServiceSettings, job: Job) -> Wish | None:
     A job that matched no device has its globs in place of a class.
     """
     within = settings.worker_live_for
-    live = fleet.live_classes(session, within=within)
+    live = fleet.live_classes(session, within=within, untrusted=job.is_untrusted)
     classes = matching_classes(job.device_class.split(", "), live)
-    most = [fleet.most_devices_of_one_worker(session, one, within=within) for one in classes]
+    most = (
+        fleet.most_devices_of_one_worker(session, one, within=within, untrusted=job.is_untrusted)
+        for one in classes
+    )
     if max(most, default=0) < job.devices_needed:
         return None
     return Wish(job.suite, job.device_class if job.device_class in live else "")

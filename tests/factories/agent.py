@@ -55,6 +55,7 @@ class FakeAgent:
     hardware_id: str = "cpu-0001"
     device_class: str = CPU
     kind: str = "cpu"
+    sandbox: int = 0
     worker_id: int = 0
     lease: protocol.Lease | None = None
     pairs: int = field(default=0)
@@ -80,7 +81,9 @@ class FakeAgent:
         device = protocol.DeviceReport(
             hardware_id=self.hardware_id, kind=self.kind, device_class=self.device_class
         )
-        message = protocol.Register(name=self.name, host=self.host, instance=self.instance, devices=[device])
+        message = protocol.Register(
+            name=self.name, host=self.host, instance=self.instance, devices=[device], sandbox=self.sandbox
+        )
         response = self.post("register", message)
         if response.status_code == 200:
             self.worker_id = response.json()["worker_id"]

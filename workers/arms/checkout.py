@@ -13,8 +13,9 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from workers.arms.workspace import remove_tree
 from workers.errors import ArmError, JobError
@@ -42,6 +43,7 @@ QUIET = (
     "-c",
     "core.hooksPath=/dev/null",
 )
+UPLOAD = "git -c 'safe.directory=*'"
 LOCAL_FILES = ("-c", "protocol.file.allow=always")
 UNREACHABLE = re.compile(
     r"could not resolve|couldn't connect|connection (?:refused|reset|timed out)|failed to connect|returned error: 5\d\d"
@@ -58,13 +60,24 @@ UNUSED_S = 30 * 86400.0
 class Git:
     """Runs git for one job: no prompts, no hooks, none of the agent's secrets, English messages."""
 
-    def __init__(self, runner: Runner, environ: Mapping[str, str] = os.environ) -> None:
+    def __init__(
+        self,
+        runner: Runner,
+        environ: Mapping[str, str] = os.environ,
+        variables: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Take what git gets from `environ`, and `variables` in addition."""
         self._runner = runner
         kept = {name: value for name, value in environ.items() if not name.startswith(("GIT_", "RATCHET_"))}
         transport = {
             name: value for name, value in environ.items() if name.startswith(("GIT_SSL_", "GIT_SSH"))
         }
-        self._env = {**kept, **transport, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "LANGUAGE": "C"}
+        quiet = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "LANGUAGE": "C"}
+        self._env = {**kept, **transport, **quiet, **variables}
+
+    def without_settings(self) -> Git:
+        """Return a git that knows no settings of the machine or its user, such as filters that run programs."""
+        return Git(self._runner, self._env, {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull})
 
     def run(self, *arguments: str, cwd: Path) -> Ended:
         """Run one git command; a full disk is a `JobError`, any other failure is for the caller to judge."""
@@ -118,36 +131,79 @@ class Mirror:
         """Tell whether the commit is here, whole."""
         return self._git.run("cat-file", "-e", f"{commit}^{{tree}}", cwd=self.path).ok
 
-    def check_out(self, commit: str, target: Path) -> None:
+    def check_out(self, commit: str, target: Path, *, alone: bool = False) -> None:
         """Make the work tree of a commit, with its submodules, as a repository of its own.
+
+        One that stands `alone` borrows nothing of this mirror, and has no history but its own.
 
         Raises:
             ArmError: the commit is unknown, or it or a submodule cannot be checked out.
         """
-        if not COMMIT.fullmatch(commit):
-            raise ArmError(
-                "checkout_failed", f"bad_revision: {commit!r} is no full commit id of 40 or 64 hex digits"
-            )
-        if not self.has(commit):
-            raise ArmError("checkout_failed", f"unknown_revision: {self._shown} has no commit {commit}")
+        self.require(commit)
         try:
-            self._populate(commit, target)
+            self._populate(commit, target, self._copy if alone else self._lend)
         except ArmError:
             (self.path / DAMAGED).touch()
             raise
         if (target / ".gitmodules").is_file():
             self._add_submodules(target)
 
-    def _populate(self, commit: str, target: Path) -> None:
-        """Make a repository that borrows this one's objects; `git clone` would not do so where history is cut off."""
+    def check_out_strange(self, commit: str, target: Path) -> None:
+        """Make the work tree of a stranger's commit, alone: nothing is run or fetched that it names.
+
+        Raises:
+            ArmError: the commit is unknown, or cannot be checked out.
+            JobError: it needs submodules, or files of git-lfs, which are not fetched for it.
+        """
+        self.require(commit)
+        plain = self._git.without_settings()
+        self._populate(commit, target, self._copy, plain)
+        tracked = plain.read("ls-files", "--stage", "-z", cwd=target)
+        if re.search(rb"(?:^|\0)160000 ", tracked):
+            raise _not_fetched("untrusted_submodules", "submodules")
+        if self._has_lfs() and plain.read("ls-files", "-z", "--", ":(top,attr:filter=lfs)", cwd=target):
+            raise _not_fetched("untrusted_lfs", "files of git-lfs")
+
+    def require(self, commit: str) -> None:
+        """Raise ArmError unless the commit is here."""
+        if not COMMIT.fullmatch(commit):
+            raise ArmError(
+                "checkout_failed", f"bad_revision: {commit!r} is no full commit id of 40 or 64 hex digits"
+            )
+        if not self.has(commit):
+            raise ArmError("checkout_failed", f"unknown_revision: {self._shown} has no commit {commit}")
+
+    def _populate(
+        self, commit: str, target: Path, fill: Callable[[str, Path, Git], None], git: Git | None = None
+    ) -> None:
+        """Make a repository, filled in one of the two ways below, and check the commit out."""
+        git = git or self._git
         target.mkdir(parents=True)
-        self._git.read("init", *_init_options(commit), ".", cwd=target)
-        (target / ".git/objects/info/alternates").write_bytes(os.fsencode(self.path / "objects") + b"\n")
+        git.read("init", *_init_options(commit), ".", cwd=target)
         if (self.path / "shallow").exists():
             shutil.copy(self.path / "shallow", target / ".git/shallow")
-        self._git.read("remote", "add", "origin", self._shown, cwd=target)  # submodules may be relative to it
-        self._git.read("fetch", "--quiet", "--", str(self.path), "+refs/tags/*:refs/tags/*", cwd=target)
-        self._git.read("checkout", "--quiet", "--detach", commit, cwd=target)
+        git.read("remote", "add", "origin", self._shown, cwd=target)  # submodules may be relative to it
+        fill(commit, target, git)
+        git.read("checkout", "--quiet", "--detach", commit, cwd=target)
+
+    def _lend(self, _: str, target: Path, git: Git) -> None:
+        """Lend this one's objects; `git clone` would not do so where history is cut off."""
+        (target / ".git/objects/info/alternates").write_bytes(os.fsencode(self.path / "objects") + b"\n")
+        git.read("fetch", "--quiet", "--", str(self.path), "+refs/tags/*:refs/tags/*", cwd=target)
+
+    def _copy(self, commit: str, target: Path, git: Git) -> None:
+        """Copy the commit with its history and the tags in it; what else is here stays unseen."""
+        wanted = f"+{commit}:refs/ratchet/{commit}"
+        options = [
+            "--quiet",
+            "--update-shallow",
+            f"--upload-pack={UPLOAD} -c uploadpack.allowAnySHA1InWant=true upload-pack",
+        ]
+        git.read("fetch", *options, "--", str(self.path), wanted, cwd=target)
+
+    def _has_lfs(self) -> bool:
+        """Tell whether check-outs of trusted commits have the files that git-lfs keeps elsewhere."""
+        return self._git.run("config", "--get-regexp", r"^filter\.lfs\.(smudge|process)$", cwd=self.path).ok
 
     def _add_submodules(self, target: Path) -> None:
         ended = self._git.run("submodule", "--quiet", "update", "--init", "--recursive", cwd=target)
@@ -185,7 +241,7 @@ class Mirror:
         options = ["--quiet", "--update-shallow"]
         if not self._is_remote:
             # The other end runs on this machine, too, where git does not pass our `-c safe.directory` on to it.
-            options.append("--upload-pack=git -c 'safe.directory=*' upload-pack")
+            options.append(f"--upload-pack={UPLOAD} upload-pack")
         return self._git.run("fetch", *options, "--", self._location, *refspecs, cwd=self.path)
 
     @property
@@ -226,6 +282,11 @@ def last_line(ended: Ended) -> str:
     if not lines or ended.timed_out:
         return ended.reason
     return next((line for line in lines if line.startswith("fatal: ")), lines[-1])
+
+
+def _not_fetched(reason: str, what: str) -> JobError:
+    message = f"{what} of untrusted commits are not fetched, as they name addresses to fetch from"
+    return JobError(reason, message, retryable=False)
 
 
 def without_credentials(location: str) -> str:

@@ -24,6 +24,7 @@ import shlex
 import shutil
 import sys
 import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
@@ -36,6 +37,7 @@ from workers.arms.checkout import NO_SPACE, UNREACHABLE, UNUSED_S, Git, is_unuse
 from workers.arms.packages import SHIM, prune_caches
 from workers.arms.workspace import remove_tree, tree_size_b
 from workers.errors import ArmError, JobError
+from workers.programs.left_files import read_left
 from workers.programs.runner import TAIL_B, Ended, Program, Runner
 from workers.protocol import SuiteSpec
 
@@ -44,6 +46,7 @@ log = logging.getLogger(__name__)
 BUILD_S = 1800.0
 RECORD = "ratchet-environment.json"
 GIB = 1024**3
+MOST_TEXT_B = 1024**2
 
 INGREDIENTS = (
     "**/pyproject.toml",
@@ -98,7 +101,7 @@ class Environment:
     @property
     def software(self) -> dict[str, str]:
         """Python and the installed distributions with their versions."""
-        packages = dict(sorted(_name_and_version(info) for info in _distributions(self.path)))
+        packages = dict(sorted(_name_and_version(info) for info in distributions(self.path)))
         return {"python": platform.python_version(), **packages}
 
 
@@ -140,13 +143,22 @@ class Environments:
             JobError: the fault is this machine's: disk, network, no usable Python.
         """
         tree = self._git.read("rev-parse", "HEAD^{tree}", cwd=checkout).decode().strip()
-        key = self._key(checkout, suite)
+        key = self.key_of(checkout, suite)
         found = self._find(key, tree)
         if found is None:
             found = self._build(key, tree, checkout, suite)
         os.utime(found.path / RECORD)
         self._in_use.add(found.path)
         return found
+
+    def new_folder(self) -> Path:
+        """Return where an environment can be made; one that has no record when the job ends is removed."""
+        return self._folder / secrets.token_hex(8)
+
+    def run_trusted(self, argv: list[str], cwd: Path) -> Ended:
+        """Run an installer, or the like, with the network and the shared caches; nothing of a stranger's."""
+        self._has_built = True
+        return self._run(argv, cwd, self._variables, BUILD_S)
 
     def release(self) -> None:
         """Remove what was made for this job's work trees alone, whatever is unfinished, and what is long unused.
@@ -178,7 +190,7 @@ class Environments:
             remove_tree(folder)
             excess_b -= size_b
 
-    def _key(self, checkout: Path, suite: SuiteSpec) -> str:
+    def key_of(self, checkout: Path, suite: SuiteSpec) -> str:
         """Return the digest of everything that an environment is made from, but the commit's own code."""
         ingredients = self._ingredients(checkout, suite.setup) if suite.setup else ""
         python = [platform.python_version(), os.path.realpath(base_python())]
@@ -199,10 +211,11 @@ class Environments:
 
     def _build(self, key: str, tree: str, checkout: Path, suite: SuiteSpec) -> Environment:
         self._has_built = True
-        folder = self._folder / secrets.token_hex(8)
+        folder = self.new_folder()
         try:
             self._create(folder, checkout, with_pip=bool(suite.setup))
-            log_tail = self._set_up(folder, checkout, suite)
+            build = Build(lambda *words: self._run(words[0], checkout, *words[1:]), judge=_build_failed)
+            log_tail = build.set_up(folder, self._variables, suite)
             scope = self._scope(folder, checkout)
             record = Record(key=key, scope=scope, tree=tree, size_b=tree_size_b(folder), log_tail=log_tail)
             (folder / RECORD).write_text(record.model_dump_json())
@@ -233,21 +246,6 @@ class Environments:
             shim.write_text(text)
             shim.chmod(0o755)
 
-    def _set_up(self, folder: Path, checkout: Path, suite: SuiteSpec) -> str:
-        """Run the set-up commands and return the end of their log."""
-        path = f"{folder / 'bin'}:{self._variables['PATH']}"
-        env = {**self._variables, "PATH": path, "VIRTUAL_ENV": str(folder), **suite.env}
-        if env.get("UV_LINK_MODE") == "symlink":  # the environment would not outlive uv's cache
-            del env["UV_LINK_MODE"]
-        deadline = time.monotonic() + BUILD_S
-        log_tail = ""
-        for command in suite.setup:
-            ended = self._run(["sh", "-c", command], checkout, env, max(1.0, deadline - time.monotonic()))
-            log_tail = f"{log_tail}$ {command}\n{ended.output.tail()}"[-TAIL_B:]
-            if not ended.ok:
-                raise _build_failed(command, ended, log_tail)
-        return log_tail
-
     def _run(self, argv: list[str], cwd: Path, env: dict[str, str], timeout_s: float) -> Ended:
         ended = self._runner.run(Program(argv, env, cwd, timeout_s))
         if not ended.ok and NO_SPACE in ended.output.text:
@@ -260,15 +258,41 @@ class Environments:
         if names_path(folder, checkout) or self._wrote_into(checkout):
             return Scope.CHECKOUT
         return (
-            Scope.TREE
-            if any(_comes_from(info, checkout) for info in _distributions(folder))
-            else Scope.SHARED
+            Scope.TREE if any(comes_from(info, checkout) for info in distributions(folder)) else Scope.SHARED
         )
 
     def _wrote_into(self, checkout: Path) -> bool:
         status = self._git.read("status", "--porcelain", "--ignored", "-z", cwd=checkout)
         paths = [os.fsdecode(entry[3:]) for entry in status.split(b"\0") if entry]
         return any(not BUILD_REMAINS.search(path) for path in paths)
+
+
+class Build:
+    """Runs the set-up commands of a suite, by whatever runs programs; `judge` says what the failure of one means."""
+
+    def __init__(
+        self,
+        run: Callable[[list[str], dict[str, str], float], Ended],
+        *,
+        judge: Callable[[str, Ended, str], ArmError | JobError],
+    ) -> None:
+        self._run = run
+        self._judge = judge
+
+    def set_up(self, folder: Path, variables: dict[str, str], suite: SuiteSpec) -> str:
+        """Run the commands for the environment in `folder` and return the end of their log."""
+        path = f"{folder / 'bin'}:{variables['PATH']}"
+        env = {**variables, "PATH": path, "VIRTUAL_ENV": str(folder), **suite.env}
+        if env.get("UV_LINK_MODE") == "symlink":  # the environment would not outlive uv's cache
+            del env["UV_LINK_MODE"]
+        deadline = time.monotonic() + BUILD_S
+        log_tail = ""
+        for command in suite.setup:
+            ended = self._run(["sh", "-c", command], env, max(1.0, deadline - time.monotonic()))
+            log_tail = f"{log_tail}$ {command}\n{ended.output.tail()}"[-TAIL_B:]
+            if not ended.ok:
+                raise self._judge(command, ended, log_tail)
+        return log_tail
 
 
 def base_python() -> str:
@@ -292,7 +316,7 @@ def read_record(folder: Path) -> Record | None:
 
 def names_path(folder: Path, checkout: Path) -> bool:
     """Tell whether an environment points into a work tree, as editable installs do in one way or another."""
-    site = _site_packages(folder)
+    site = site_packages(folder)
     pointers = [
         *site.glob("*.pth"),
         *site.glob("*.egg-link"),
@@ -301,17 +325,27 @@ def names_path(folder: Path, checkout: Path) -> bool:
     ]
     wanted = os.fsencode(checkout)
     return any(wanted in pointer.read_bytes() for pointer in pointers if pointer.is_file()) or any(
-        _comes_from(info, checkout) and _direct_url(info).get("dir_info", {}).get("editable", False)
-        for info in _distributions(folder)
+        comes_from(info, checkout) and _direct_url(info).get("dir_info", {}).get("editable", False)
+        for info in distributions(folder)
     )
 
 
 def _environment(folder: Path, scope: Scope) -> Environment:
-    installed = [
-        info for info in _distributions(folder) if _direct_url(info).get("url", "").startswith("file:")
-    ]
-    is_compiled = any("Root-Is-Purelib: false" in _text(info / "WHEEL") for info in installed)
-    return Environment(folder, scope, is_compiled=scope is Scope.TREE and is_compiled)
+    is_compiled = scope is Scope.TREE and any(compiled_parts(distributions(folder)))
+    return Environment(folder, scope, is_compiled=is_compiled)
+
+
+def compiled_parts(infos: Iterable[Path]) -> Iterator[Path]:
+    """Yield those of installed distributions that were copied from a folder of this machine with compiled parts."""
+    for info in infos:
+        its = _direct_url(info)
+        is_editable = its.get("dir_info", {}).get("editable", False)
+        if (
+            str(its.get("url", "")).startswith("file:")
+            and not is_editable
+            and "Root-Is-Purelib: false" in _text(info / "WHEEL")
+        ):
+            yield info
 
 
 def _fits(record: Record, tree: str) -> bool:
@@ -333,12 +367,20 @@ def _words(command: str) -> list[str]:
     return [word for word in words if not PurePosixPath(word).is_absolute()]
 
 
-def _site_packages(folder: Path) -> Path:
+def named_folders(checkout: Path, commands: list[str]) -> list[Path]:
+    """Return the folders of a work tree that commands name, be it with extras: `./tools[dev]`."""
+    named = [checkout / word.partition("[")[0] for command in commands for word in _words(command)]
+    return [path for path in named if path.is_dir()]
+
+
+def site_packages(folder: Path) -> Path:
+    """Return where an environment has its packages."""
     return next((folder / "lib").glob("python*/site-packages"), folder)
 
 
-def _distributions(folder: Path) -> list[Path]:
-    return sorted(_site_packages(folder).glob("*.dist-info"))
+def distributions(folder: Path) -> list[Path]:
+    """Return the folders that tell of an environment's installed distributions, in order."""
+    return sorted(site_packages(folder).glob("*.dist-info"))
 
 
 def _name_and_version(info: Path) -> tuple[str, str]:
@@ -354,13 +396,15 @@ def _direct_url(info: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _comes_from(info: Path, checkout: Path) -> bool:
+def comes_from(info: Path, checkout: Path) -> bool:
+    """Tell whether a distribution was installed from a work tree."""
     url = urlsplit(str(_direct_url(info).get("url", "")))
     return url.scheme == "file" and Path(unquote(url.path)).is_relative_to(checkout)
 
 
 def _text(path: Path) -> str:
+    """Return the beginning of a file in the folder of a distribution, which its build may have made anything."""
     try:
-        return path.read_text(errors="replace")
+        return read_left(path.parents[1], path, MOST_TEXT_B).decode(errors="replace")
     except OSError:
         return ""

@@ -14,6 +14,7 @@ from workers.arms.benchmark_files import Blobs, benchmark_names, matching_files,
 from workers.arms.checkout import Git, Mirror
 from workers.arms.environments import Environment, Environments
 from workers.arms.listing import Listing
+from workers.arms.strange_environments import Base, StrangeEnvironments
 from workers.errors import ArmError
 from workers.programs.runner import TAIL_B
 from workers.protocol import Arm, ArmReport, CaseListing, JobSpec, Phase
@@ -73,13 +74,15 @@ class Preparation:
         mirror: Mirror,
         environments: Environments,
         enter: Callable[[Phase], None],
+        strange: StrangeEnvironments | None = None,
     ) -> None:
-        """Name the means; `enter` is told of each phase."""
+        """Name the means; `enter` is told of each phase. With `strange`, head is a stranger's commit."""
         self._job = job
         self._git = git
         self._mirror = mirror
         self._environments = environments
         self._enter = enter
+        self._strange = strange
 
     def arms(self, checkout: Callable[[Arm], Path]) -> list[PreparedArm]:
         """Return the arms with their work trees and environments."""
@@ -90,14 +93,28 @@ class Preparation:
         self._mirror.fetch([arm.commit for arm in arms])
         for arm in arms:
             with arm.attempt():
-                self._mirror.check_out(arm.commit, arm.checkout)
+                self._check_out(arm)
                 arm.files = matching_files(self._git, arm.checkout, self._job.suite.benchmarks)
         self._enter(Phase.BUILDING)
         for arm in arms:
             if arm.error is None:
                 with arm.attempt():
-                    arm.environment = self._environments.provide(arm.checkout, self._job.suite)
+                    arm.environment = self._environment(arm, arms)
         return arms
+
+    def _check_out(self, arm: PreparedArm) -> None:
+        """Make an arm's work tree; in a job with a stranger's commit neither arm's leads to other commits."""
+        if self._strange is not None and arm.arm == "head":
+            self._mirror.check_out_strange(arm.commit, arm.checkout)
+        else:
+            self._mirror.check_out(arm.commit, arm.checkout, alone=self._strange is not None)
+
+    def _environment(self, arm: PreparedArm, arms: list[PreparedArm]) -> Environment:
+        """Provide an arm's environment; base, which is trusted, comes before a stranger's head."""
+        if self._strange is None or arm.arm == "base":
+            return self._environments.provide(arm.checkout, self._job.suite)
+        base = next((Base(other.checkout, other.environment) for other in arms if other.arm == "base"), None)
+        return self._strange.provide(arm.checkout, self._job.suite, base or Base(arm.checkout, None))
 
     def same_files(self, arms: list[PreparedArm], list_cases: ListCases) -> None:
         """Give both arms the benchmark files of the one that the job names, if that could be checked out."""

@@ -34,6 +34,9 @@ CACHE_VARIABLES = (
 )
 """Where compilers look for the folder that they keep their results in."""
 
+KERNEL_FOLDERS = ("/sys/bus", "/sys/class", "/sys/devices", "/sys/module")
+"""Where the libraries of accelerators read what the kernel tells of them."""
+
 DeviceTimer = Callable[[Callable[[], object]], int]
 """Runs a function and returns how long the device worked on it [ns]."""
 
@@ -94,6 +97,9 @@ class Device(ABC):
 
     feels_host: ClassVar[bool] = True
     """Whether the load of the host is to be read beside it; not where it tells of that itself, or cannot feel it."""
+
+    driver_files: ClassVar[Sequence[str]] = ()
+    """Patterns of the device files, and of the folders, through which programs in a sandbox reach such devices."""
 
     def __init__(self, host: Host, *, hardware_id: str, device_class: str, model: str) -> None:
         self.hardware_id = hardware_id

@@ -6,6 +6,7 @@ the group's order, so that a group of one is exactly its device.
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -96,6 +97,11 @@ class DeviceGroup:
     def cache_env(self, folder: Path) -> dict[str, str]:
         """Return the environment that points every compile cache into `folder`."""
         return self.devices[0].cache_env(folder)
+
+    def driver_files(self) -> list[Path]:
+        """Return the device files and folders that a program needs to work on them, and that this host has."""
+        patterns = type(self.devices[0]).driver_files
+        return [Path(found) for pattern in patterns for found in sorted(glob.glob(pattern))]
 
     def begin(self, arm: Arm, pair: int) -> None:
         """Take note that an invocation begins on all of them."""

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from workers.arms.listing import ListedCase, ListedFailure, Listing
 from workers.measuring.invocation import Start, Taken, key_of, unmeasured
 from workers.measuring.plan import CaseRequest
+from workers.programs.left_files import clear, read_left
 from workers.programs.runner import Ended, Program, Runner
 from workers.protocol import CaseId, CaseListing, CaseMeasurement
 
@@ -105,7 +106,11 @@ class BenchmarkSuite:
 
     def _run(self, start: Start, mode: str, files: Sequence[str], cases: Sequence[CaseRequest]) -> _Process:
         result, request = start.home / "result.jsonl", start.home / "request.json"
-        result.unlink(missing_ok=True)
+        for left in (
+            result,
+            request,
+        ):  # by an earlier process of the invocation, which may have made them anything
+            clear(left)
         content = {
             "mode": mode,
             "root": str(start.checkout),
@@ -119,16 +124,22 @@ class BenchmarkSuite:
         request.write_text(json.dumps({**content, "spawned_ns": time.time_ns()}))
         # The keeper gives no standard input on, so a shell opens it and then is the harness.
         argv = ["sh", "-c", 'exec "$0" "$1" < "$2"', str(start.python), str(HARNESS), str(request)]
-        program = Program(argv, start.env, start.checkout, start.timeout_s, pass_fds=start.locks)
+        program = Program(
+            argv,
+            start.env,
+            start.checkout,
+            start.timeout_s,
+            pass_fds=start.locks,
+            confinement=start.confinement and start.confinement.seeing(readable=[HARNESS]),
+        )
         ended = self._runner.run(program)
-        return _Process(ended, list(_read_lines(result)))
+        return _Process(ended, list(_read_lines(start.home, result)))
 
 
-def _read_lines(path: Path) -> Iterator[Line]:
+def _read_lines(home: Path, path: Path) -> Iterator[Line]:
     """Yield the complete JSON objects of a result file; measured code may have spoilt it."""
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_RESULT_B)
+        content = read_left(home, path, MAX_RESULT_B)
     except OSError:
         return
     for text in content.split(b"\n"):

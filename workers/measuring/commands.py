@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from workers.errors import JobError
 from workers.measuring.invocation import Start, Taken, key_of, unmeasured
 from workers.measuring.plan import CaseRequest
+from workers.programs.left_files import clear, read_left
 from workers.programs.runner import Program, Runner
 from workers.protocol import (
     Batches,
@@ -94,17 +95,24 @@ class CommandSuite:
     def invoke(self, start: Start, cases: Sequence[CaseRequest]) -> Taken:
         """Run the command; with no `cases` everything that it reports is returned, else those."""
         result = self._result_file(start)
-        result.unlink(missing_ok=True)
+        clear(result)
         result.parent.mkdir(parents=True, exist_ok=True)
         argv = ["sh", "-c", ANNOUNCE + self._command]
         env = {**start.env, "RATCHET_RESULT_FILE": str(result)}
         program = Program(
-            argv, env, start.checkout, start.timeout_s, announces_start=True, pass_fds=start.locks
+            argv,
+            env,
+            start.checkout,
+            start.timeout_s,
+            announces_start=True,
+            pass_fds=start.locks,
+            confinement=start.confinement,
         )
         ended = self._runner.run(program)
         log_tail = ended.output.tail()
         if ended.ok:
-            found = self._read(result, ended.duration_ns, log_tail)
+            root = start.home if self._output is None else start.checkout
+            found = self._read(root, result, ended.duration_ns, log_tail)
         else:
             found = [self._failed(ended.status, ended.reason, log_tail)]
         return Taken(ended, _asked_for(found, cases), ended.duration_ns)
@@ -118,9 +126,9 @@ class CommandSuite:
             raise JobError("bad_output", message, retryable=False)
         return path
 
-    def _read(self, result: Path, duration_ns: int, log_tail: str) -> list[CaseMeasurement]:
+    def _read(self, root: Path, result: Path, duration_ns: int, log_tail: str) -> list[CaseMeasurement]:
         try:
-            lines = read_lines(result)
+            lines = read_lines(root, result)
             return measurements(lines, self._name) if lines is not None else [self._wall_time(duration_ns)]
         except ResultFileError as error:
             return [self._failed("failed", str(error), log_tail)]
@@ -135,13 +143,13 @@ class CommandSuite:
         return unmeasured(CaseId(benchmark=self._name), status, reason, log_tail)
 
 
-def read_lines(path: Path) -> list[ValueLine | BatchLine] | None:
-    """Return the lines that count, in order; None where the program wrote nothing.
+def read_lines(root: Path, path: Path) -> list[ValueLine | BatchLine] | None:
+    """Return the lines that count of a file below `root`, in order; None where the program wrote nothing.
 
     Raises:
         ResultFileError: a line is malformed or not finite, or none of them counts.
     """
-    content = _content(path)
+    content = _content(root, path)
     if not content.strip():
         return None
     numbered = [(n, text) for n, text in enumerate(content.split(b"\n"), start=1) if text.strip()]
@@ -169,19 +177,20 @@ def measurements(lines: Sequence[ValueLine | BatchLine], default_name: str) -> l
     return [_measurement(case_id, case) for case_id, case in cases.values()]
 
 
-def _content(path: Path) -> bytes:
+def _content(root: Path, path: Path) -> bytes:
     try:
-        if path.stat().st_size > MAX_RESULT_B:
-            raise ResultFileError(
-                f"result_parse_error: the result file is larger than {MAX_RESULT_B // 1024**2} MiB"
-            )
-        return path.read_bytes()
+        content = read_left(root, path, MAX_RESULT_B + 1)
     except FileNotFoundError:
         return b""
     except OSError as error:
         raise ResultFileError(
             f"result_parse_error: the result file cannot be read: {error.strerror}"
         ) from error
+    if len(content) > MAX_RESULT_B:
+        raise ResultFileError(
+            f"result_parse_error: the result file is larger than {MAX_RESULT_B // 1024**2} MiB"
+        )
+    return content
 
 
 def _parse(number: int, text: bytes) -> ValueLine | BatchLine:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from workers.measuring.plan import CaseRequest
 from workers.programs.runner import Ended
+from workers.programs.sandbox.bubblewrap import Confinement
 from workers.protocol import CaseId, CaseMeasurement, CaseStatus
 
 
@@ -26,6 +27,8 @@ class Start:
     timeout_s: float
     locks: tuple[int, ...]
     simulate: dict[str, Any] | None = None
+    confinement: Confinement | None = None
+    """What it may see of this machine; None where its code is trusted."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from workers.arms.prepare import PreparedArm
@@ -12,6 +13,7 @@ from workers.lease.tenure import Tenure
 from workers.measuring.invocation import Start, Suite, Taken
 from workers.measuring.plan import CaseRequest, default_timeout_s
 from workers.measuring.process_environment import measured_variables
+from workers.programs.sandbox.bubblewrap import Confinement, Sandbox
 from workers.protocol import Arm
 
 
@@ -19,12 +21,19 @@ class Launcher:
     """Starts processes for one run, and keeps the device time that they take."""
 
     def __init__(
-        self, tenure: Tenure, devices: DeviceGroup, workspace: Workspace, locks: tuple[int, ...]
+        self,
+        tenure: Tenure,
+        devices: DeviceGroup,
+        workspace: Workspace,
+        locks: tuple[int, ...],
+        sandbox: Sandbox | None = None,
     ) -> None:
+        """Name the run's means; with a `sandbox` every process of both arms runs in it."""
         self._tenure = tenure
         self._devices = devices
         self._workspace = workspace
         self._locks = locks
+        self._sandbox = sandbox
         self._durations_s: dict[Arm, list[float]] = {"base": [], "head": []}
         self.suites: dict[Arm, Suite] = {}
         """What each arm runs: known once it is prepared."""
@@ -65,6 +74,22 @@ class Launcher:
             timeout_s=self._timeout_s(),
             locks=self._locks,
             simulate=self._simulate(arm.arm, pair),
+            confinement=self._confinement(arm, home, primed_caches),
+        )
+
+    def _confinement(self, arm: PreparedArm, home: Path, caches: Path) -> Confinement | None:
+        """Return what a process of an arm may see: its arm's files, of which not all are its own."""
+        if self._sandbox is None:
+            return None
+        assert arm.environment is not None
+        caches.mkdir(parents=True, exist_ok=True)
+        self._sandbox.give(home, caches)
+        drivers = self._devices.driver_files()
+        return Confinement(
+            self._sandbox,
+            readable=[arm.environment.path, arm.checkout / ".git", *filter(Path.is_dir, drivers)],
+            writable=[arm.checkout, home, caches],
+            devices=[path for path in drivers if not path.is_dir()],
         )
 
     def _simulate(self, arm: Arm, pair: int) -> dict[str, Any] | None:

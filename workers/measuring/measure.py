@@ -19,6 +19,7 @@ from workers.arms.checkout import Git, Mirror, bundle_digest
 from workers.arms.environments import Environments, find_uv
 from workers.arms.listing import Listing, has_cold_metric, primed
 from workers.arms.prepare import Preparation, PreparedArm
+from workers.arms.strange_environments import StrangeEnvironments
 from workers.arms.workspace import Workspace
 from workers.config import Config
 from workers.devices.group import DeviceGroup
@@ -37,12 +38,14 @@ from workers.measuring.invocation import Suite
 from workers.measuring.launching import Launcher
 from workers.measuring.pace import Pace
 from workers.measuring.plan import Planner, first_word
-from workers.measuring.process_environment import set_up_variables
+from workers.measuring.process_environment import common_variables, set_up_variables
 from workers.measuring.sampling import NoHost
 from workers.measuring.settling import Settling
 from workers.measuring.watching import Watch
 from workers.programs.cgroups import Cgroups
 from workers.programs.runner import Runner
+from workers.programs.sandbox.bubblewrap import Sandbox
+from workers.programs.sandbox.probe import Isolation
 from workers.protocol import (
     Arm,
     CaseId,
@@ -50,6 +53,7 @@ from workers.protocol import (
     ControlResult,
     Finish,
     Invocation,
+    JobSpec,
     OpenCases,
     Phase,
     Prepared,
@@ -71,6 +75,7 @@ class Means:
     config: Config
     clock: Clock
     cgroups: Cgroups
+    isolation: Isolation
 
 
 def measure(tenure: Tenure, devices: DeviceGroup, means: Means) -> Finish:
@@ -115,7 +120,8 @@ class _Run:
             budget_s=self._job.budget_s,
             least_s=self._job.suite.least_timed_s,
         )
-        self._launcher = Launcher(tenure, devices, workspace, locks)
+        self._sandbox = sandbox_for(self._job, means.isolation)
+        self._launcher = Launcher(tenure, devices, workspace, locks, self._sandbox)
         self._arms: dict[Arm, PreparedArm] = {}
         self._control = Control(
             self._runner, tenure, devices, workspace, locks, means.config.data_dir / "control"
@@ -220,9 +226,14 @@ class _Run:
 
     def _prepare(self, environments: Environments) -> dict[Arm, list[CaseListing]]:
         """Prepare, list and prime both arms; return the cases of each."""
-        preparation = Preparation(self._job, self._git, self._mirror(), environments, self._tenure.enter)
+        strange = self._strange(environments)
+        preparation = Preparation(
+            self._job, self._git, self._mirror(), environments, self._tenure.enter, strange
+        )
         arms = preparation.arms(self._workspace.checkout)
         self._arms = {arm.arm: arm for arm in arms}
+        if self._sandbox is not None:
+            self._sandbox.give(*(arm.checkout for arm in arms))
         if self._job.suite.command is None:
             preparation.same_files(arms, self._list_cases)
             preparation.list_all(arms, self._list_cases)
@@ -230,6 +241,15 @@ class _Run:
         reports = {arm.arm: self._prime(arm, arms) for arm in arms}
         self._launcher.is_cold = any(has_cold_metric(cases) for cases in reports.values())
         return reports
+
+    def _strange(self, environments: Environments) -> StrangeEnvironments | None:
+        """Return what makes the environment of a stranger's head; None where both commits are trusted."""
+        if self._sandbox is None:
+            return None
+        new_home = self._workspace.new_home
+        return StrangeEnvironments(
+            environments, self._runner, self._sandbox, new_home, common_variables, uv=find_uv()
+        )
 
     def _mirror(self) -> Mirror:
         source, folder = self._job.source, self._means.config.mirrors_dir
@@ -274,6 +294,20 @@ class _Run:
         lease = self._tenure.lease
         entry = self._means.spool.put(lease.lease_id, invocation.key(lease.run_id), invocation)
         return self._means.spool.post(entry, self._means.client, self._patience)
+
+
+def sandbox_for(job: JobSpec, isolation: Isolation) -> Sandbox | None:
+    """Return the sandbox that a job's code has to run in; None where it needs none.
+
+    Raises:
+        JobError: it needs more than this agent can give.
+    """
+    if job.sandbox <= 0:
+        return None
+    if isolation.sandbox is None or isolation.level < job.sandbox:
+        message = f"the job needs a sandbox of level {job.sandbox}; this agent gives {isolation.level}"
+        raise JobError("no_sandbox", ": ".join(filter(None, (message, isolation.reason))))
+    return isolation.sandbox
 
 
 def order_seed(lease_id: str) -> int:

@@ -3,7 +3,8 @@
 The keeper finds descendants as long as it lives; a control group holds them as long as they do. The kernel kills all
 of one at once through `cgroup.kill` (5.14 and later). A group can be made where the agent may write the group that it
 runs in: as root, or as a user to whom systemd delegated it (`Delegate=yes`). Elsewhere there are none, and the keeper
-does what it can. No controller is switched on: a group changes nothing for what is measured in it.
+does what it can. No controller is switched on, so that a group changes nothing for what is measured in it; but for
+programs of strangers: theirs bound memory and the number of processes, where the group above lends those controllers.
 
 The files are described in the kernel's "Control Group v2", sections "Delegation" and "Core Interface Files".
 """
@@ -21,8 +22,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
+from workers.programs.sandbox.bubblewrap import Limits
+
 log = logging.getLogger(__name__)
 
+CONTROLLERS = ("memory", "pids")
 JOIN_S = 10.0
 REMOVE_S = 5.0
 PAUSE_S = 0.01
@@ -38,6 +42,17 @@ class Cgroup:
         """Kill all processes in it, and in groups below it; they may fork as fast as they like."""
         with contextlib.suppress(OSError):
             (self.folder / "cgroup.kill").write_text("1")
+
+    def limit(self, limits: Limits) -> None:
+        """Bound what all processes in it may take together, where the kernel counts that for this group."""
+        for name, most in (
+            ("pids.max", limits.processes),
+            ("memory.max", limits.memory_b),
+            ("memory.oom.group", 1),
+        ):
+            if (self.folder / name).exists():
+                with contextlib.suppress(OSError):
+                    (self.folder / name).write_text(str(most))
 
     def remove(self, patience_s: float = REMOVE_S) -> bool:
         """Kill what is in it and remove it with all groups below it; False where something does not die in time."""
@@ -67,14 +82,31 @@ class Cgroups:
         self._numbers = itertools.count(1)
 
     @contextlib.contextmanager
-    def new(self) -> Iterator[Cgroup | None]:
-        """Give a new group for one program, None where none can be made; it ends with the block, and all in it."""
+    def new(self, limits: Limits | None = None) -> Iterator[Cgroup | None]:
+        """Give a new group for one program, None where none can be made; it ends with the block, and all in it.
+
+        `limits` are the group's as far as it has controllers for them.
+        """
+        if limits is not None:
+            self._switch("+")
         group = self._made()
+        if group is not None and limits is not None:
+            group.limit(limits)
         try:
             yield group
         finally:
             if group is not None and not group.remove():
                 log.warning("processes in %s do not die", group.folder)
+            if limits is not None:
+                self._switch("-")
+
+    def _switch(self, sign: str) -> None:
+        """Switch on or off, for the groups of programs, what bounds them; a group that lacks it goes without."""
+        if self._top is None:
+            return
+        for controller in CONTROLLERS:
+            with contextlib.suppress(OSError):
+                (self._top.folder / "cgroup.subtree_control").write_text(f"{sign}{controller}")
 
     def _made(self) -> Cgroup | None:
         if self._top is None:

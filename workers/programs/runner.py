@@ -24,6 +24,7 @@ from workers.errors import JobError
 from workers.keeper import Kept
 from workers.lease.tenure import Tenure
 from workers.programs.cgroups import Cgroup, Cgroups
+from workers.programs.sandbox.bubblewrap import OUTSIDE, Confinement
 from workers.protocol import CaseStatus
 
 log = logging.getLogger(__name__)
@@ -78,7 +79,8 @@ class Program:
     """What to run, and how long it may take [s].
 
     `announces_start`: its first byte of output says that it begins now, and is no output. `pass_fds` stay open in it.
-    `kept_b`: how much is kept of the beginning and of the end of its output, each.
+    `kept_b`: how much is kept of the beginning and of the end of its output, each. `confinement`: what it may see of
+    the machine; None runs it beside the agent. One that is confined does not get `pass_fds`: they stay its keeper's.
     """
 
     argv: Sequence[str]
@@ -88,6 +90,7 @@ class Program:
     announces_start: bool = False
     pass_fds: Sequence[int] = ()
     kept_b: int = KEPT_B
+    confinement: Confinement | None = None
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,8 @@ class Runner:
         self._tenure.check()
         kills_before = _out_of_memory_kills()
         watch = _Watch(program)
-        with self._cgroups.new() as cgroup, _start(program, cgroup) as kept:
+        limits = program.confinement.sandbox.limits if program.confinement else None
+        with self._cgroups.new(limits) as cgroup, _started(program, cgroup) as kept:
             self._tenure.on_end = lambda: _ask_to_end(kept)
             if self._tenure.over.is_set():  # it may have come before anyone was told
                 _ask_to_end(kept)
@@ -249,15 +253,38 @@ def _life_of(pid: int) -> Iterator[int | None]:
         os.close(descriptor)
 
 
-def _start(program: Program, cgroup: Cgroup | None) -> Kept:
+@contextmanager
+def _started(program: Program, cgroup: Cgroup | None) -> Iterator[Kept]:
+    """Start a program under its keeper, and bubblewrap where it is confined; nothing of it is left afterwards."""
+    confined = program.confinement
+    if confined is None:
+        with _kept(program, cgroup, program.argv, program.env, pass_fds=program.pass_fds) as kept:
+            yield kept
+        return
+    with confined.sandbox.command(program.argv, program.env, program.cwd, confined) as (argv, fds):
+        kept = _kept(program, cgroup, argv, OUTSIDE, pass_fds=fds, hold_fds=program.pass_fds)
+    with kept:
+        yield kept
+
+
+def _kept(
+    program: Program,
+    cgroup: Cgroup | None,
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    *,
+    pass_fds: Sequence[int],
+    hold_fds: Sequence[int] = (),
+) -> Kept:
     try:
         return Kept(
-            program.argv,
-            cwd=program.cwd,
-            env=program.env,
+            argv,
+            cwd=program.cwd if program.confinement is None else "/",
+            env=env,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            pass_fds=program.pass_fds,
+            pass_fds=pass_fds,
+            hold_fds=hold_fds,
             grace_s=GRACE_S,
             cgroup=None if cgroup is None else cgroup.folder,
         )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import func, select, update
+from sqlalchemy import ColumnElement, func, select, true, update
 from sqlalchemy.orm import Session
 
 from app.store.repositories import clock
@@ -18,6 +18,17 @@ MEASURING = ("good",)
 
 TENDED = ("good", "quarantined")
 """Health of devices that take jobs, or will again once they have shown that they are what they were."""
+
+
+LEAST_SANDBOX = 2
+"""The level of isolation that strangers' code needs."""
+
+
+def takes(*, untrusted: bool) -> ColumnElement[bool]:
+    """Select the workers of the untrusted pool that can keep its code in, or those of the trusted pool."""
+    if untrusted:
+        return Worker.takes_untrusted & (Worker.sandbox >= LEAST_SANDBOX)
+    return Worker.takes_trusted.is_(True)
 
 
 def worker_named(session: Session, name: str, *, host: str, instance: str) -> Worker:
@@ -92,8 +103,18 @@ def device(session: Session, hardware_id: str, *, worker_id: int, kind: str, dev
     )[0]
 
 
-def live_classes(session: Session, *, within: timedelta, healths: Sequence[str] = MEASURING) -> list[str]:
-    """Return the device classes that a live worker has in one of these states of health, in order."""
+def live_classes(
+    session: Session,
+    *,
+    within: timedelta,
+    healths: Sequence[str] = MEASURING,
+    untrusted: bool | None = None,
+) -> list[str]:
+    """Return the device classes that a live worker has in one of these states of health, in order.
+
+    `untrusted` says which pool the workers are of; None for any.
+    """
+    pool = true() if untrusted is None else takes(untrusted=untrusted)
     return sorted(
         session.scalars(
             select(Device.device_class)
@@ -102,6 +123,7 @@ def live_classes(session: Session, *, within: timedelta, healths: Sequence[str] 
                 Worker.last_seen_at > func.clock_timestamp() - within,
                 Device.health.in_(healths),
                 Device.kind != "unknown",
+                pool,
             )
             .distinct()
         )
@@ -109,9 +131,14 @@ def live_classes(session: Session, *, within: timedelta, healths: Sequence[str] 
 
 
 def most_devices_of_one_worker(
-    session: Session, device_class: str, *, within: timedelta, healths: Sequence[str] = MEASURING
+    session: Session,
+    device_class: str,
+    *,
+    within: timedelta,
+    healths: Sequence[str] = MEASURING,
+    untrusted: bool = False,
 ) -> int:
-    """Return the largest number of devices of this class that one live worker has."""
+    """Return the largest number of devices of this class that one live worker of the pool has."""
     counts = session.scalars(
         select(func.count())
         .select_from(Device)
@@ -121,6 +148,7 @@ def most_devices_of_one_worker(
             Worker.last_seen_at > func.clock_timestamp() - within,
             Device.health.in_(healths),
             Device.kind != "unknown",
+            takes(untrusted=untrusted),
         )
         .group_by(Worker.id)
     ).all()
@@ -139,6 +167,11 @@ def tended_devices(session: Session, *, within: timedelta) -> Sequence[Device]:
         )
         .order_by(Device.id)
     ).all()
+
+
+def is_trusted(session: Session, device: Device) -> bool:
+    """Tell whether the device's worker may measure trusted commits."""
+    return session.get_one(Worker, device.worker_id).takes_trusted
 
 
 def all_workers(session: Session) -> Sequence[Worker]:

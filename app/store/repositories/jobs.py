@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, exists, func, or_, select, update
@@ -16,6 +17,9 @@ from sqlalchemy.orm import Session, aliased
 from app.domain.jobs import HELD, TERMINAL, JobState
 from app.store.repositories import clock
 from app.store.tables import Attempt, Device, Job, LeaseDevice, RequestJob, Result, Run, Worker
+
+OF_ANY_POOL = ("calibrate", "self_check")
+"""Purposes of jobs that either pool may do for its own devices."""
 
 _HELD = [str(state) for state in HELD]
 
@@ -42,7 +46,29 @@ def free_devices(
     return [device for device in rows if device.id not in still_held]
 
 
-def next_claimable(session: Session, device_class: str, device_ids: Sequence[int]) -> Job | None:
+@dataclass(frozen=True)
+class Pools:
+    """Whose code a worker may be given just now."""
+
+    trusted: bool
+    untrusted: bool
+
+    def has(self, job: type[Job]) -> ColumnElement[bool]:
+        """Select the jobs that are for these pools.
+
+        A device's calibration runs our own code alone, and its self check a commit that has landed; neither is about
+        anybody's change, so that a device of either pool gets them.
+        """
+        own = job.policy["purpose"].astext.in_(OF_ANY_POOL)
+        return or_(
+            job.is_untrusted.in_([*([False] if self.trusted else []), *([True] if self.untrusted else [])]),
+            own,
+        )
+
+
+def next_claimable(
+    session: Session, device_class: str, device_ids: Sequence[int], pools: Pools
+) -> Job | None:
     """Lock and return the job to do next on these free devices of one class; None if there is none.
 
     A device's own job does not take it from one that comes before it and waits for more devices. Calibrations are for
@@ -57,6 +83,7 @@ def next_claimable(session: Session, device_class: str, device_ids: Sequence[int
         waiting.devices_needed > len(device_ids),
         waiting.not_before <= func.clock_timestamp(),
         waiting.attempt < waiting.max_attempts,
+        pools.has(waiting),
     )
     return session.scalars(
         select(Job)
@@ -68,6 +95,7 @@ def next_claimable(session: Session, device_class: str, device_ids: Sequence[int
             Job.not_before <= func.clock_timestamp(),
             Job.attempt < Job.max_attempts,
             Job.policy["purpose"].astext.is_distinct_from("calibrate"),
+            pools.has(Job),
             ~is_in_the_way,
         )
         .order_by(Job.band, Job.id)
@@ -96,7 +124,9 @@ def lease(
     return attempt
 
 
-def unbeaten(session: Session, worker_id: int, hardware_ids: Sequence[str]) -> tuple[Job, Attempt] | None:
+def unbeaten(
+    session: Session, worker_id: int, hardware_ids: Sequence[str], pools: Pools
+) -> tuple[Job, Attempt] | None:
     """Return a lease that the worker was given but never heard of, if it is of one of these devices.
 
     An agent that asks for work holds none: the answer to its last claim was lost, and it gets it again.
@@ -111,6 +141,7 @@ def unbeaten(session: Session, worker_id: int, hardware_ids: Sequence[str]) -> t
             Attempt.worker_id == worker_id,
             LeaseDevice.active,
             Device.hardware_id.in_(hardware_ids),
+            pools.has(Job),
         )
         .order_by(Job.id)
         .limit(1)
@@ -283,6 +314,7 @@ def newest_landed(session: Session, series_id: int, branch: str) -> Job | None:
         .where(
             Result.series_id == series_id,
             Result.branch == branch,
+            ~Job.is_untrusted,
             ~Job.policy.has_key("history"),
             has_landed,
         )
@@ -329,6 +361,7 @@ def landed_on(session: Session, device_class: str) -> Sequence[Job]:
         later.project_id == Job.project_id,
         later.base_commit_id == Job.head_commit_id,
         later.state == JobState.SUCCEEDED,
+        ~later.is_untrusted,
         later.device_id.is_(None),
         later.id != Job.id,
     )
@@ -339,6 +372,7 @@ def landed_on(session: Session, device_class: str) -> Sequence[Job]:
             Job.devices_needed == 1,
             Job.device_id.is_(None),
             Job.state == JobState.SUCCEEDED,
+            ~Job.is_untrusted,
             ~Job.policy.has_key("history"),
             has_landed,
         )
@@ -362,6 +396,7 @@ def bundles_with(session: Session, project_id: int, commit_ids: Sequence[int]) -
         select(source["location"].astext)
         .where(
             Job.project_id == project_id,
+            ~Job.is_untrusted,
             source["kind"].astext == "bundle",
             _are_in(commit_ids),
         )

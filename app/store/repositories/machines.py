@@ -167,6 +167,7 @@ def last_commit_before(session: Session, like: Job, when: datetime) -> tuple[int
             Job.project_id == like.project_id,
             Job.device_class == like.device_class,
             Job.suite == like.suite,
+            ~Job.is_untrusted,
             Result.branch.is_not(None),
             Result.measured_at < when,
         )

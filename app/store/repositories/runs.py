@@ -222,7 +222,7 @@ def pair_noise(
 ) -> dict[tuple[int, str], list[float]]:
     """Return the pair standard deviations of each (case, metric) in its last published runs, in ln units.
 
-    Newest first; runs of fewer pairs than that are left out.
+    Newest first; runs of fewer pairs than that are left out, and those of strangers' commits.
     """
     newest = (
         select(
@@ -241,6 +241,7 @@ def pair_noise(
             Verdict.n_pairs >= fewest_pairs,
             Run.published_at.is_not(None),
             Job.device_class == device_class,
+            ~Job.is_untrusted,
         )
         .subquery()
     )

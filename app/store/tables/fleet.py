@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index
+from sqlalchemy import CheckConstraint, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.store.tables.base import Id, Now, Table
@@ -37,6 +37,12 @@ class Worker(Table):
     instance: Mapped[str]
     agent_version: Mapped[str] = mapped_column(server_default="")
     token_id: Mapped[int | None] = mapped_column(ForeignKey("token.id"))
+    takes_trusted: Mapped[bool] = mapped_column(server_default=text("true"))
+    """Whether its token lets it measure trusted commits; as of its last claim."""
+    takes_untrusted: Mapped[bool] = mapped_column(server_default=text("false"))
+    """Whether its token lets it measure strangers' commits; as of its last claim."""
+    sandbox: Mapped[int] = mapped_column(server_default="0")
+    """The level of isolation that it says it can give."""
     last_seen_at: Mapped[Now]
     created_at: Mapped[Now]
 

@@ -67,6 +67,8 @@ class Job(Table):
     """What the judge needs: alpha of this job, tau0, tau, gates, budgets; fixed when the job is created."""
     budget_s: Mapped[float]
     max_pairs: Mapped[int]
+    is_untrusted: Mapped[bool] = mapped_column(server_default=text("false"))
+    """Its head is a stranger's: measured in a sandbox by the untrusted pool, and no point of any history."""
     band: Mapped[int] = mapped_column(server_default="0")
     state: Mapped[str] = mapped_column(server_default="queued")
     reason: Mapped[str | None]

@@ -22,7 +22,7 @@ from workers.devices.amd.kfd import chosen, foreign_pids, may_use, nodes, runtim
 from workers.devices.amd.lacks import KERNEL_LOG, absence, driver, gpu_lacks
 from workers.devices.amd.sysfs import Gpu
 from workers.devices.amd.tools import Tools
-from workers.devices.base import Device, DeviceTimer, Host, Lack
+from workers.devices.base import KERNEL_FOLDERS, Device, DeviceTimer, Host, Lack
 from workers.devices.bounded import Asker, LateError
 from workers.devices.cpu import host_id
 from workers.devices.shared import await_answer
@@ -70,6 +70,7 @@ class AmdDevice(Device):
     """One GPU; where it is divided, one of its parts."""
 
     kind = KIND
+    driver_files = ("/dev/kfd", "/dev/dri/renderD*", "/opt/rocm*", *KERNEL_FOLDERS)
     address = "cuda"
     """As ROCm's PyTorch names it."""
 

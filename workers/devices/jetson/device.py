@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from workers.devices.base import Device, DeviceTimer, Host, Lack
+from workers.devices.base import KERNEL_FOLDERS, Device, DeviceTimer, Host, Lack
 from workers.devices.cpu import host_id, memory_used_b
 from workers.devices.jetson.board import (
     ROOT,
@@ -82,6 +82,14 @@ class JetsonDevice(Device):
     """The GPU of this board."""
 
     kind = "jetson"
+    driver_files = (
+        "/dev/nvhost*",
+        "/dev/nvmap",
+        "/dev/nvgpu/*/*",
+        "/dev/nvsciipc",
+        "/dev/dri/renderD*",
+        *KERNEL_FOLDERS,
+    )
     has_own_memory = False
     address = "cuda"
     root: ClassVar[Path] = ROOT

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from workers.devices import pci
-from workers.devices.base import Device, DeviceTimer, Host, Lack
+from workers.devices.base import KERNEL_FOLDERS, Device, DeviceTimer, Host, Lack
 from workers.devices.cpu import host_id
 from workers.devices.neuron.sysfs import Sysfs
 from workers.devices.shared import HIDDEN, Holders, Shared, await_answer, sees_others
@@ -86,6 +86,7 @@ class NeuronDevice(Device):
     """One Neuron device with all its cores."""
 
     kind = KIND
+    driver_files = ("/dev/neuron*", "/opt/aws/neuron", *KERNEL_FOLDERS)
     address = "xla"
     """As PyTorch names it; to JAX it is `neuron`."""
 

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, Self, TypeVar
 
-from workers.devices.base import Device, DeviceTimer, Host, Lack
+from workers.devices.base import KERNEL_FOLDERS, Device, DeviceTimer, Host, Lack
 from workers.devices.bounded import Asker, LateError
 from workers.devices.nvidia.facts import gpu_facts
 from workers.devices.nvidia.gpu import Gpu, instances
@@ -68,6 +68,7 @@ class NvidiaDevice(Device):
     """One GPU; where it is divided by MIG, one of its instances."""
 
     kind = "nvidia"
+    driver_files = ("/dev/nvidia*", "/dev/nvidia-caps/*", "/dev/dxg", *KERNEL_FOLDERS)
     address = "cuda"
 
     def __init__(self, host: Host, gpu: Gpu) -> None:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from workers.devices import pci
-from workers.devices.base import Device, DeviceTimer, Host, Lack
+from workers.devices.base import KERNEL_FOLDERS, Device, DeviceTimer, Host, Lack
 from workers.devices.cpu import host_id
 from workers.devices.shared import HIDDEN, Holders, Shared, await_answer, sees_others
 from workers.devices.tools import Poller, Stream, ToolError, ask
@@ -88,6 +88,7 @@ class TpuDevice(Device):
     """One chip; on v2, v3 and 7x two devices to programs."""
 
     kind = KIND
+    driver_files = ("/dev/accel*", "/dev/vfio/*", *KERNEL_FOLDERS)
     address = "xla"
     """As PyTorch names it; to JAX it is `tpu`."""
 
