@@ -291,6 +291,7 @@ def test_probe_notices_a_wall_that_is_missing(sandbox, tmp_path, change, says):
 
 def test_probe_notices_that_the_agents_folder_is_seen(sandbox, tmp_path, monkeypatch):
     monkeypatch.setattr(bubblewrap, "SYSTEM", (*bubblewrap.SYSTEM, str(tmp_path)))
+    tmp_path.chmod(0o755)
     (tmp_path / "spool").mkdir()
     assert f"it sees spool in {tmp_path}" in probe_sandbox(sandbox, tmp_path)
 
