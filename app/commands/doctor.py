@@ -31,11 +31,29 @@ def doctor(as_json: bool) -> int:
     examined = asking_this_host(examine)
     grades = [known.get(device["hardware_id"]) for device in examined["devices"]]
     print_document(
-        {**examined, "advice": _open(examined["advice"], known), "grades": grades, "service": service},
+        {
+            **examined,
+            "advice": _open(examined["advice"], known),
+            "grades": grades,
+            "service": service,
+            "sandbox": _sandbox(),
+        },
         as_json,
         doctor_lines,
     )
     return 0
+
+
+def _sandbox() -> dict[str, Any]:
+    """Return the level of isolation that an agent of this user could give to strangers' code, and why it is no more."""
+    import tempfile
+    from pathlib import Path
+
+    from workers.programs.sandbox.probe import probe
+
+    with tempfile.TemporaryDirectory(prefix="ratchet-doctor-") as folder:
+        found = probe(Path(folder))
+    return {"level": found.level, "reason": found.reason or None}
 
 
 def _open(advice: list[dict[str, Any]], known: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:

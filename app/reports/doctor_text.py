@@ -35,9 +35,21 @@ def doctor_lines(document: Document, room: int | None, paint: Paint) -> list[str
         *_entries(document["ailments"], wheres, paint("✗", "red"), room, paint),
         *_entries(document["advice"], wheres, paint("?", "yellow"), room, paint),
         *(lack_lines(f"{lack['kind']}: {lack['what']}", lack, room, paint) for lack in document["absent"]),
+        _sandbox(document.get("sandbox"), room),
     ]
     lines = [line for part in parts if part for line in ("", *part)]
     return lines[1:]
+
+
+def _sandbox(told: Document | None, room: int | None) -> list[str]:
+    """Return whether an agent here could measure strangers' commits."""
+    if told is None:
+        return []
+    if told["reason"] is None:
+        return wrapped(
+            f"Sandbox of level {told['level']}: an agent here can measure strangers' commits.", room
+        )
+    return wrapped(f"Sandbox of level {told['level']}, no strangers' commits: {told['reason']}", room)
 
 
 # --- grades -----------------------------------------------------------------------------------------------------

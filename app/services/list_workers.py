@@ -46,6 +46,10 @@ class WorkerLine:
     is_live: bool
     last_seen_at: datetime
     created_at: datetime
+    takes_trusted: bool
+    takes_untrusted: bool
+    sandbox: int
+    """The level of isolation that it can give to strangers' code."""
     devices: tuple[DeviceLine, ...]
 
 
@@ -84,6 +88,9 @@ def _worker(worker: Worker, devices: tuple[DeviceLine, ...], *, is_live: bool) -
         is_live=is_live,
         last_seen_at=worker.last_seen_at,
         created_at=worker.created_at,
+        takes_trusted=worker.takes_trusted,
+        takes_untrusted=worker.takes_untrusted,
+        sandbox=worker.sandbox,
         devices=devices,
     )
 

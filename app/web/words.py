@@ -52,6 +52,14 @@ INVOCATIONS: dict[str, Word] = {
 
 VOID = Word("∅", "void", "unmeasured", "kept, but not counted")
 
+POOLS = {
+    (True, False): "trusted pool",
+    (False, True): "untrusted pool",
+    (True, True): "trusted and untrusted pool",
+    (False, False): "no pool",
+}
+"""Whose commits a worker may be given, by whether it takes trusted and strangers' ones."""
+
 DEVICES: dict[str, Word] = {
     "good": Word("✓", "good", "steady", "it takes jobs"),
     "suspect": Word("?", "suspect", "open", "something was odd; it takes no jobs until it is calibrated"),

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from workers.arms.checkout import Git
 from workers.errors import ArmError
+from workers.programs.left_files import clear
 
 ENTRY = re.compile(rb"(\d{6}) ([0-9a-f]+) \d\t([^\0]+)\0")
 """Mode, object id, stage and path, as `git ls-files --stage -z` prints them."""
@@ -56,12 +57,12 @@ def benchmark_names(files: Blobs) -> list[str]:
 def overlay(source: Path, files: Blobs, target: Path, replaced: Blobs) -> None:
     """Put `files` of the work tree `source` into `target`, in the place of its own `replaced`."""
     for path in replaced:
-        (target / path).unlink(missing_ok=True)
+        if not _leads_elsewhere(target, path):
+            clear(target / path)
     for path in files:
         destination = target / path
         _make_room(target, destination.parent)
-        if destination.is_dir() and not destination.is_symlink():
-            shutil.rmtree(destination)
+        clear(destination)  # what the commit's own code may have put there must not be written through
         shutil.copy2(source / path, destination, follow_symlinks=False)
 
 
@@ -71,6 +72,11 @@ def _refuse_leaving(root: Path, path: str) -> None:
         raise ArmError(
             "list_failed", f"unsafe_path: the benchmark file {path} is a link out of the repository"
         )
+
+
+def _leads_elsewhere(root: Path, path: str) -> bool:
+    """Tell whether a folder on the way to a file is a link, which code of the commit may have made it."""
+    return any((root / parent).is_symlink() for parent in PurePosixPath(path).parents)
 
 
 def _make_room(root: Path, folder: Path) -> None:

@@ -6,9 +6,11 @@ environment and arguments moves the stack.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import stat
+import subprocess
 from pathlib import Path
 from typing import Self
 
@@ -61,10 +63,19 @@ def _file_size_b(path: str) -> int:
 
 def remove_tree(path: Path) -> None:
     """Remove a folder as far as possible, read-only folders in it too; nothing happens if it is not there."""
+    with contextlib.suppress(RecursionError):
+        _open_up(path)
+        shutil.rmtree(path, ignore_errors=True)
+    if path.is_dir() and not path.is_symlink():  # folders in folders, deeper than Python goes
+        for argv in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+            subprocess.run([*argv, "--", str(path)], stderr=subprocess.DEVNULL, check=False)
+
+
+def _open_up(path: Path) -> None:
+    """Give oneself all rights in a folder."""
     for base, folders, _ in os.walk(path):
         for name in folders:
             folder = Path(base, name)
             mode = folder.lstat().st_mode
             if stat.S_ISDIR(mode) and mode & stat.S_IRWXU != stat.S_IRWXU:
                 folder.chmod(stat.S_IMODE(mode) | stat.S_IRWXU)
-    shutil.rmtree(path, ignore_errors=True)

@@ -24,7 +24,7 @@ from workers.errors import JobError
 from workers.keeper import Kept
 from workers.lease.tenure import Tenure
 from workers.programs.cgroups import Cgroup, Cgroups
-from workers.programs.sandbox.bubblewrap import OUTSIDE, Confinement
+from workers.programs.sandbox.bubblewrap import OUTSIDE, Command, Confinement
 from workers.protocol import CaseStatus
 
 log = logging.getLogger(__name__)
@@ -34,6 +34,8 @@ TAIL_B = 16 * 1024
 """The end of a program's output that is told to people."""
 PIPE_B = 64 * 1024
 GRACE_S = 5.0
+BWRAP_FAILED = 1
+"""What bubblewrap ends with where it could not make a sandbox."""
 LEFT_OVER_S = 5.0
 """How long output is still read when the keeper is gone and something of the program holds on to the pipe."""
 ASK_AGAIN_S = 1.0
@@ -144,24 +146,33 @@ class Runner:
 
         Raises:
             LeaseEndedError: the lease was over before or ended meanwhile; nothing of the program is left.
-            JobError: it could not be started.
+            JobError: it could not be started, or its sandbox could not be made.
         """
         self._tenure.check()
         kills_before = _out_of_memory_kills()
         watch = _Watch(program)
         limits = program.confinement.sandbox.limits if program.confinement else None
-        with self._cgroups.new(limits) as cgroup, _started(program, cgroup) as kept:
-            self._tenure.on_end = lambda: _ask_to_end(kept)
-            if self._tenure.over.is_set():  # it may have come before anyone was told
-                _ask_to_end(kept)
-            watch.follow(kept, cgroup)
-            exit_code = kept.wait()
+        with self._cgroups.new(limits) as cgroup, _confined(program) as command:
+            exit_code = self._follow(program, cgroup, command, watch)
+            failed = exit_code == BWRAP_FAILED and command is not None and not command.was_set_up()
         self._tenure.on_end = lambda: None
         self._tenure.check()
+        if failed and not watch.timed_out:
+            message = f"the sandbox could not be set up for {program.argv[0]}"
+            raise JobError("sandbox_failed", message, log_tail=watch.output.tail())
         if exit_code < 0:  # the program has killed its keeper, and ended with it
             exit_code = 128 - exit_code
         was_killed = exit_code == 128 + signal.SIGKILL and not watch.timed_out
         return watch.ended(exit_code, out_of_memory=was_killed and _out_of_memory_kills() > kills_before)
+
+    def _follow(self, program: Program, cgroup: Cgroup | None, command: Command | None, watch: _Watch) -> int:
+        """Run a program to its end; return its exit status, a negative one if its keeper was killed."""
+        with _start(program, cgroup, command) as kept:
+            self._tenure.on_end = lambda: _ask_to_end(kept)
+            if self._tenure.over.is_set():  # it may have come before anyone was told
+                _ask_to_end(kept)
+            watch.follow(kept, cgroup)
+            return kept.wait()
 
 
 class _Watch:
@@ -254,37 +265,27 @@ def _life_of(pid: int) -> Iterator[int | None]:
 
 
 @contextmanager
-def _started(program: Program, cgroup: Cgroup | None) -> Iterator[Kept]:
-    """Start a program under its keeper, and bubblewrap where it is confined; nothing of it is left afterwards."""
-    confined = program.confinement
-    if confined is None:
-        with _kept(program, cgroup, program.argv, program.env, pass_fds=program.pass_fds) as kept:
-            yield kept
+def _confined(program: Program) -> Iterator[Command | None]:
+    """Give the command that confines a program; None for one that runs beside the agent."""
+    its = program.confinement
+    if its is None:
+        yield None
         return
-    with confined.sandbox.command(program.argv, program.env, program.cwd, confined) as (argv, fds):
-        kept = _kept(program, cgroup, argv, OUTSIDE, pass_fds=fds, hold_fds=program.pass_fds)
-    with kept:
-        yield kept
+    with its.sandbox.command(program.argv, program.env, program.cwd, its) as command:
+        yield command
 
 
-def _kept(
-    program: Program,
-    cgroup: Cgroup | None,
-    argv: Sequence[str],
-    env: Mapping[str, str],
-    *,
-    pass_fds: Sequence[int],
-    hold_fds: Sequence[int] = (),
-) -> Kept:
+def _start(program: Program, cgroup: Cgroup | None, command: Command | None) -> Kept:
+    confined = command is not None
     try:
         return Kept(
-            argv,
-            cwd=program.cwd if program.confinement is None else "/",
-            env=env,
+            program.argv if command is None else command.argv,
+            cwd="/" if confined else program.cwd,
+            env=OUTSIDE if confined else program.env,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            pass_fds=pass_fds,
-            hold_fds=hold_fds,
+            pass_fds=program.pass_fds if command is None else command.fds,
+            hold_fds=program.pass_fds if confined else (),
             grace_s=GRACE_S,
             cgroup=None if cgroup is None else cgroup.folder,
         )

@@ -8,12 +8,16 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from app.services.access import Scope
 from app.services.obey import Asked
+from app.services.serve_later import find_unserved
 from app.store.repositories import clock
 from app.store.tables import AuditLog, Job, PullRequest
 from app.tasks.forge import obey_at_forge
 from tests.integration.forge.conftest import SETTINGS, SLUG, World
 from tests.integration.forge.test_commands import answers, say
+from tests.integration.forge.test_pull_life import measure
+from tests.integration.jobs.test_untrusted import agent_of
 
 pytestmark = pytest.mark.postgres
 
@@ -22,8 +26,9 @@ REPOSITORY = {"id": 5, "full_name": SLUG, "default_branch": "main"}
 
 @pytest.fixture
 def asked(world: World) -> tuple[World, str]:
-    """A pull request of a fork that waits for an approval, and its head."""
+    """A pull request of a fork that waits for an approval, and its head; there is a worker that takes forks."""
     world.github.writers = {"grace"}
+    agent_of(world.client, world.service, Scope.WORKER_UNTRUSTED, name="stranger")
     head = world.push(1, "from afar", fork=True)
     world.happens(1, "opened")
     return world, head
@@ -96,6 +101,29 @@ def test_a_comment_that_names_the_commit_has_it_measured(asked: tuple[World, str
     with world.service.database.session() as session:
         (entry,) = session.scalars(select(AuditLog).where(AuditLog.action == "pull.command"))
         assert (entry.actor, entry.detail["head"]) == ("grace", head)
+
+
+def test_only_workers_that_take_forks_are_given_it(asked: tuple[World, str]) -> None:
+    world, head = asked
+    press(world, head)
+    assert world.agent.claim() is None
+    world.agent = agent_of(world.client, world.service, Scope.WORKER_UNTRUSTED, name="stranger")
+    measure(world, slower=1.2)
+    world.settle()
+    assert world.run_of(head)["output"]["title"].startswith("1 regressed of 1 ")
+
+
+def test_without_such_a_worker_it_says_so_and_is_measured_once_there_is_one(world: World) -> None:
+    world.github.writers = {"grace"}
+    head = world.push(1, "from afar", fork=True)
+    world.happens(1, "opened")
+    press(world, head)
+    assert "no worker of the untrusted pool" in world.run_of(head)["output"]["summary"]
+    agent_of(world.client, world.service, Scope.WORKER_UNTRUSTED, name="stranger")
+    with world.service.database.session() as session:
+        assert find_unserved(session, world.service.settings) == 1
+    world.settle()
+    assert world.run_of(head)["status"] == "queued"
 
 
 def test_the_button_approves_the_commit_whose_check_it_is_on(asked: tuple[World, str]) -> None:

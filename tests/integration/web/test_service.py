@@ -63,6 +63,19 @@ def test_live_workers_come_first_with_their_devices(reader: TestClient, service:
     assert "cpu model Intel Xeon Platinum 8488C" in page.text
 
 
+def test_worker_says_its_pool_and_how_well_it_keeps_strangers_code_in(
+    reader: TestClient, service: Service
+) -> None:
+    with service.database.session() as session:
+        stored.worker(session, "plain")
+        its = stored.worker(session, "forks")
+        its.takes_trusted, its.takes_untrusted, its.sandbox = False, True, 2
+    page = shown(reader, "/workers").text
+    plain, forks = page[page.index("plain live") :], page[page.index("forks live") :]
+    assert "trusted pool · sandbox level 0" in plain
+    assert "untrusted pool · sandbox level 2" in forks.partition("plain live")[0]
+
+
 def test_device_says_what_it_is_doing(reader: TestClient, service: Service) -> None:
     with service.database.session() as session:
         stored.device(session, stored.worker(session), CLASS)

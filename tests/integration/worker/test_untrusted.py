@@ -182,7 +182,7 @@ def test_stranger_writes_nowhere_but_in_its_own_work_tree_and_home(repository, t
     attack = f"""
     base = {str(tmp_path / "data/work/7/arms/base")!r}
     paths = ["/", "/usr", "/etc", "/etc/passwd", "/dev", "/sys", "/proc/sys/kernel/core_pattern", sys.base_prefix]
-    paths += [{str(tmp_path)!r}, {str(tmp_path / "data")!r}, {str(packages)!r}, {str(environment)!r}, sys.prefix]
+    paths += [{str(packages)!r}, {str(environment)!r}, sys.prefix]
     paths += [{str(environment / "pyvenv.cfg")!r}, os.getcwd() + "/.git", os.getcwd() + "/.git/config", base]
     own = [os.getcwd(), os.environ["HOME"], "/tmp", "/dev/shm"]
     return {{
@@ -295,6 +295,42 @@ def run(ctx):
     assert failures["add"] is None
     assert set(failures) == {"a", "b", "add"}
     assert all("exit status 7" in (failures[name] or "") for name in ("a", "b"))
+
+
+@pytest.mark.parametrize("trap", ["link", "folder", "pipe"])
+def test_traps_in_a_strangers_work_tree_do_not_lead_bases_files_elsewhere(repository, tmp_path, trap):
+    """With base's benchmark files, those are put into head's work tree after head's own code has run there."""
+    victim = tmp_path / "victim"
+    victim.mkdir(mode=0o777)
+    (victim / "bench_new.py").write_text("precious")
+    (victim / "bench_add.py").write_text("precious")
+    traps = {
+        "link": f"os.symlink({str(victim / 'bench_new.py')!r}, 'benchmarks/bench_new.py')",
+        "folder": f"os.rename('benchmarks', 'was'); os.symlink({str(victim)!r}, 'benchmarks')",
+        "pipe": "os.mkfifo('benchmarks/bench_new.py')",
+    }
+    evil = {"benchmarks/bench_add.py": f"import os\n{traps[trap]}\n\n\n{ADD}"}
+    base = repository.commit(PLAIN | {"benchmarks/bench_new.py": ADD})
+    head = repository.commit(evil)
+    service = ServiceDouble(untrusted(repository, base, head, benchmarks_from="base"))
+    carried_out(service, tmp_path)
+    assert {path.name: path.read_text() for path in victim.iterdir()} == {
+        "bench_new.py": "precious",
+        "bench_add.py": "precious",
+    }
+    assert service.finish.outcome == "ok", service.finish
+    assert {case.benchmark for case in service.measured("head")} == {"add", "new"}
+
+
+def test_folders_of_a_stranger_deeper_than_python_goes_are_removed(repository, tmp_path):
+    attack = """
+    for _ in range(3000):
+        os.mkdir("d")
+        os.chdir("d")
+    return {}
+    """
+    assert attacked(repository, tmp_path, attack)["head"] == {}
+    assert not (tmp_path / "data/work/7").exists()
 
 
 def test_suite_of_a_command_runs_in_the_sandbox(repository, tmp_path):

@@ -176,7 +176,7 @@ found += [name for name in os.environ if "INDEX" in name and "NO_INDEX" not in n
 raise SystemExit(f"FOUND {found}")
 """
     data = tmp_path / "data"
-    paths = [str(data / "packages"), str(data / "environments"), str(data), str(tmp_path / "wheels")]
+    paths = [str(data / "packages"), str(data / "agent.lock"), str(tmp_path / "wheels")]
     paths += [str(data / "work/7/arms/base"), str(data / "mirrors")]
     base = repository.commit(PROJECT | {"prepare.py": ""})
     head = repository.commit(CHANGED | {"prepare.py": hostile.replace("PATHS", repr(paths))})

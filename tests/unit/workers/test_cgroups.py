@@ -12,6 +12,7 @@ import pytest
 
 from workers.programs import cgroups
 from workers.programs.cgroups import Cgroup, Cgroups, own_group
+from workers.programs.sandbox.bubblewrap import Limits
 
 
 class FakeKernel:
@@ -71,6 +72,31 @@ def test_each_program_gets_a_group_of_its_own_that_ends_with_it(
         assert not first.folder.exists()
         assert not second.folder.exists()
     assert list(home.iterdir()) == []
+
+
+def test_group_of_a_strangers_program_is_bounded_and_others_are_not(
+    kernel: FakeKernel, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def make(folder: Path) -> None:
+        """Give a group the files of what its parent has switched on."""
+        kernel.make(folder)
+        control = folder.parent / "cgroup.subtree_control"
+        if control.exists():
+            (folder / "pids.max").write_text("max")
+            (folder / "memory.max").write_text("max")
+
+    monkeypatch.setattr(cgroups, "make_folder", make)
+    with Cgroups(tmp_path / "data", home) as groups:
+        with groups.new() as free:
+            assert free is not None
+            assert not (free.folder / "pids.max").exists()
+        with groups.new(Limits(processes=40, memory_b=1_000)) as bounded:
+            assert bounded is not None
+            assert (bounded.folder / "pids.max").read_text() == "40"
+            assert (bounded.folder / "memory.max").read_text() == "1000"
+            control = bounded.folder.parent / "cgroup.subtree_control"
+            assert control.read_text().startswith("+")
+        assert control.read_text().startswith("-"), "so that nothing is counted for other programs"
 
 
 def test_a_group_is_killed_before_it_is_removed_until_it_is_empty(

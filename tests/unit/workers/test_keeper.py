@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import pwd
 import signal
@@ -85,6 +86,25 @@ def test_exit_status_of_the_command_is_passed_on(status: int) -> None:
 
 def test_command_ended_by_a_signal_gives_128_and_its_number() -> None:
     assert run_kept(["sh", "-c", "kill -SEGV $$"])[0] == 128 + signal.SIGSEGV
+
+
+def test_descriptors_that_the_keeper_holds_do_not_reach_the_command(tmp_path: Path) -> None:
+    with (tmp_path / "held").open("w") as held, (tmp_path / "passed").open("w") as passed:
+        options = {"hold_fds": [held.fileno()], "pass_fds": [passed.fileno()]}
+        _, output = run_kept(["ls", "-l", "/proc/self/fd"], **options)
+    assert str(tmp_path / "passed") in output
+    assert str(tmp_path / "held") not in output
+
+
+def test_lock_that_the_keeper_holds_lasts_as_long_as_the_command(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with path.open("w") as lock, path.open("w") as other:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        kept = Kept(["sleep", "600"], hold_fds=[lock.fileno()])
+        lock.close()  # as if the agent had died
+        with kept, pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def test_command_that_does_not_exist_gives_127_and_its_name() -> None:

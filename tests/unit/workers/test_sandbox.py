@@ -17,6 +17,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.factories.sandbox import isolation, needs_sandbox
+from workers.errors import JobError
 from workers.host.processes import all_pids
 from workers.programs.cgroups import Cgroups
 from workers.programs.runner import Program, Runner
@@ -85,6 +86,18 @@ def test_variables_of_a_program_do_not_reach_bubblewrap(run, folder):
     assert ended.ok
     complaints = [line for line in ended.output.text.splitlines() if "evil.so" in line]
     assert len(complaints) <= 1, "but the program's own start"
+
+
+def test_sandbox_that_cannot_be_made_is_no_failure_of_the_program(run, sandbox, tmp_path):
+    with pytest.raises(JobError, match="the sandbox could not be set up") as caught:
+        run("true", confinement=Confinement(sandbox))  # its folder, which it shall start in, is not shown
+    assert (caught.value.reason, caught.value.retryable) == ("sandbox_failed", True)
+    assert "Can't chdir" in caught.value.log_tail
+
+
+def test_program_that_fails_like_bubblewrap_is_believed(run):
+    ended = run("sh", "-c", "echo bwrap: no; exit 1")
+    assert (ended.exit_code, ended.output.text) == (1, "bwrap: no\n")
 
 
 def test_program_that_overruns_its_time_is_killed_with_all_that_it_started(run):
@@ -291,6 +304,7 @@ def test_probe_notices_a_wall_that_is_missing(sandbox, tmp_path, change, says):
 
 def test_probe_notices_that_the_agents_folder_is_seen(sandbox, tmp_path, monkeypatch):
     monkeypatch.setattr(bubblewrap, "SYSTEM", (*bubblewrap.SYSTEM, str(tmp_path)))
+    tmp_path.chmod(0o755)
     (tmp_path / "spool").mkdir()
     assert f"it sees spool in {tmp_path}" in probe_sandbox(sandbox, tmp_path)
 

@@ -54,15 +54,19 @@ SYSTEM = (
 IN_MEMORY = ("/dev/shm", "/tmp")  # noqa: S108 (they are the sandbox's own)
 
 
+MACHINE_B = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+"""All memory of this machine [B]."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """Bounds on what one program may take, so that it cannot take everything from the agent."""
 
     processes: int = max(2048, 64 * (os.cpu_count() or 1))
     """Processes and threads together."""
-    memory_b: int = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    memory_b: int = MACHINE_B * 9 // 10
     """Of each process, and of all of them where there is a control group that can tell [B]."""
-    shared_b: int = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+    shared_b: int = MACHINE_B // 4
     """Of `/tmp` and of `/dev/shm`, each [B]: both are memory."""
 
 
@@ -84,6 +88,19 @@ class Confinement:
         return Confinement(
             self.sandbox, [*self.readable, *readable], [*self.writable, *writable], self.devices
         )
+
+
+@dataclass(frozen=True)
+class Command:
+    """How a confined program is started: its argument vector, and the descriptors that this has to inherit."""
+
+    argv: list[str]
+    fds: list[int]
+    progress: int
+
+    def was_set_up(self) -> bool:
+        """Tell, once it has ended by itself, whether bubblewrap came as far as to start the program."""
+        return b'"exit-code"' in os.pread(self.progress, 4096, 0)
 
 
 @dataclass(frozen=True)
@@ -113,15 +130,17 @@ class Sandbox:
     @contextlib.contextmanager
     def command(
         self, argv: Sequence[str], env: Mapping[str, str], cwd: Path, confinement: Confinement
-    ) -> Iterator[tuple[list[str], list[int]]]:
-        """Give the command that runs `argv` confined, and the descriptors that it has to inherit."""
+    ) -> Iterator[Command]:
+        """Give the command that runs `argv` confined, for as long as it runs."""
         with contextlib.ExitStack() as stack:
+            progress = stack.enter_context(_in_memory(b""))
             accounts = stack.enter_context(_in_memory(self._accounts()))
             rules = stack.enter_context(_in_memory(deny_filter()))
             options = self._options(confinement, cwd, accounts, rules)
             given = stack.enter_context(_in_memory(b"\0".join(map(os.fsencode, options)) + b"\0"))
-            command = [self.tools["bwrap"], "--args", str(given), "--"]
-            yield [*command, *self._stages(env, confinement), *argv], [accounts, rules, given]
+            command = [self.tools["bwrap"], "--json-status-fd", str(progress), "--args", str(given), "--"]
+            inherited = [accounts, rules, given, progress]
+            yield Command([*command, *self._stages(env, confinement), *argv], inherited, progress)
 
     def _accounts(self) -> bytes:
         user = os.getuid() if self.user is None else self.user

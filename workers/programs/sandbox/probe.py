@@ -87,9 +87,14 @@ def _look(sandbox: Sandbox, folder: Path, asked: Seen) -> Seen:
     confined = Confinement(sandbox, readable=[script], writable=[folder])
     python = str(getattr(sys, "_base_executable", sys.executable))
     argv = [python, "-I", "-S", str(script), json.dumps(asked)]
-    with sandbox.command(argv, {"HOME": str(folder)}, folder, confined) as (command, fds):
+    with sandbox.command(argv, {"HOME": str(folder)}, folder, confined) as command:
         kept = Kept(
-            command, cwd="/", env=OUTSIDE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, pass_fds=fds
+            command.argv,
+            cwd="/",
+            env=OUTSIDE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            pass_fds=command.fds,
         )
     with kept:
         kept.wait(PROBE_S)
