@@ -6,6 +6,7 @@ GitHub is the forge that is built; another needs these words and `integrations.f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 
@@ -58,6 +59,15 @@ class OpenPull:
     number: int
     head_sha: str
     base_ref: str
+
+
+@dataclass(frozen=True)
+class MergedPull:
+    """As much of a merged pull request as the list of a commit's pull requests tells."""
+
+    number: int
+    head_sha: str
+    merged_at: datetime
 
 
 class CheckState(StrEnum):

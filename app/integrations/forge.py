@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from app.domain.errors import UnavailableError
-from app.domain.forge import OpenPull, Place, Pull, Text
+from app.domain.forge import MergedPull, OpenPull, Place, Pull, Text
 
 
 class ForgeBusyError(UnavailableError):
@@ -25,9 +25,16 @@ class ForgeBusyError(UnavailableError):
 
 
 class ForgeRefusedError(UnavailableError):
-    """The forge refuses, and would again: gone, not allowed, or not as it wants it."""
+    """The forge refuses, and would again: gone, not allowed, or not as it wants it.
+
+    `status` is HTTP's, 0 where there is none.
+    """
 
     code = "forge_refused"
+
+    def __init__(self, message: str, *, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class Forge(Protocol):
@@ -38,6 +45,12 @@ class Forge(Protocol):
 
     def open_pulls(self, place: Place) -> list[OpenPull]:
         """Return all pull requests of the repository that are open now."""
+
+    def merged_pull(self, place: Place, sha: str, branch: str) -> MergedPull | None:
+        """Return the pull request whose merging brought a commit to the branch; None where none did.
+
+        However it was merged: with a merge commit, squashed, or rebased.
+        """
 
     def fetch(self, place: Place, into: Path, refs: Mapping[str, str]) -> None:
         """Bring refs and their history into a bare repository, made if it is new: theirs → what we call it there."""

@@ -12,13 +12,16 @@ from sqlalchemy.orm import Session
 from app.domain.errors import RatchetError
 from app.integrations import queue
 from app.integrations.forge import Forge, ForgeBusyError, ForgeRefusedError
+from app.services.change_settled import want_following
 from app.services.follow_branch import branch_of, follow_branch, look_at_branch
+from app.services.follow_change import follow_change, show_again
 from app.services.follow_pull import compared_by, follow_pull
+from app.services.look_at_change import look_at_change, question_of
 from app.services.look_at_pull import look_at_pull, place_of
 from app.services.obey import Asked, ask_again, drop, obey
 from app.services.receive_delivery import act_on_delivery, want_branch, want_look
 from app.services.reconcile_pulls import compare_pulls, places_to_ask
-from app.services.tell_forge import end_turn, say, take_turn
+from app.services.tell_forge import REFUSED_S, end_turn, say, take_turn
 from app.services.tell_pull import show_check
 from app.store.repositories import clock
 from app.tasks.registering import task
@@ -54,6 +57,11 @@ def register_forge(app: Celery, service: Service) -> None:
     @task(app, queue.BRANCH)
     def branch(repository_id: int) -> None:
         follow_branch_at_forge(service, repository_id)
+        service.relay_soon()
+
+    @task(app, queue.CHANGE)
+    def change(commit_id: int) -> None:
+        follow_change_at_forge(service, commit_id)
         service.relay_soon()
 
     @task(app, queue.OBEY)
@@ -130,6 +138,27 @@ def follow_branch_at_forge(service: Service, repository_id: int) -> None:
     if grown is not None:
         with service.database.session() as session:
             follow_branch(session, service.settings, repository_id, its, grown)
+
+
+def follow_change_at_forge(service: Service, commit_id: int) -> None:
+    """Find out where the changes of a commit came from, and have it told there."""
+    if service.forge is None:
+        return
+    with service.database.session() as session:
+        question = question_of(session, commit_id)
+        if question is None:
+            show_again(session, service.settings, commit_id)
+            return
+    found = _answer(
+        service,
+        f"where {question.commit.sha[:10]} of {question.place.slug} came from",
+        lambda forge: look_at_change(forge, service.settings, question),
+        lambda session, wait_s: want_following(session, commit_id, delay_s=wait_s),
+        lambda session: want_following(session, commit_id, delay_s=REFUSED_S),
+    )
+    if found is not None:
+        with service.database.session() as session:
+            follow_change(session, service.settings, commit_id, question, found)
 
 
 def reconcile_pulls(service: Service) -> None:

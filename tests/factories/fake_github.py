@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -41,6 +42,7 @@ class FakeGitHub:
         self.comments: dict[int, dict[str, Any]] = {}
         self.calls: list[tuple[str, str, dict[str, Any]]] = []
         self.moods: list[Mood] = []
+        self.brought: dict[str, list[int]] = {}
         self.is_app = True
         self.writers: set[str] = set()
         self.app: dict[str, Any] = {}
@@ -65,12 +67,22 @@ class FakeGitHub:
             "title": "A change",
             "state": "open",
             "merged": False,
+            "merged_at": None,
+            "merge_commit_sha": None,
             "user": {"login": "ada"},
             "base": {"ref": "main", "sha": base, "repo": {"id": 5}},
             "head": {"ref": "topic", "sha": head, "repo": {"id": 6 if fork else 5}},
         }
         self.pulls[number] = told | fields
         return self.pulls[number]
+
+    def merge(self, number: int, *shas: str, merged_at: str = "") -> None:
+        """Have a pull request merged as these commits of its base, the last of which GitHub calls its merge commit."""
+        when = merged_at or datetime.now(UTC).isoformat(timespec="seconds")
+        its = {"state": "closed", "merged": True, "merged_at": when, "merge_commit_sha": shas[-1]}
+        self.pulls[number] |= its
+        for sha in shas:
+            self.brought.setdefault(sha, []).append(number)
 
     def runs_of(self, sha: str) -> list[dict[str, Any]]:
         """Return the check runs of a commit, in the order in which they were made."""
@@ -128,6 +140,10 @@ def _list_pulls(github: FakeGitHub, found: list[Any], query: dict[str, list[str]
     page, size = int(query.get("page", ["1"])[0]), int(query.get("per_page", ["30"])[0])
     pulls = [pull for pull in github.pulls.values() if pull["state"] == "open"]
     return 200, {}, pulls[(page - 1) * size : page * size]
+
+
+def _pulls_of_commit(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
+    return 200, {}, [github.pulls[number] for number in github.brought.get(str(found[0]), [])]
 
 
 def _create_run(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
@@ -204,6 +220,7 @@ _ROUTES: list[tuple[str, str, _Act]] = [
     (rf"{_R}/check-runs", "POST", _create_run),
     (rf"{_R}/check-runs/(\d+)", "PATCH", _update_run),
     (rf"{_R}/commits/(\w+)/check-runs", "GET", _list_runs),
+    (rf"{_R}/commits/(\w+)/pulls", "GET", _pulls_of_commit),
     (rf"{_R}/statuses/(\w+)", "POST", _create_status),
     (rf"{_R}/issues/(\d+)/comments", "POST", _create_comment),
     (rf"{_R}/issues/(\d+)/comments", "GET", _list_comments),

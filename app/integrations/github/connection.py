@@ -157,7 +157,7 @@ def _ours(error: Any) -> UnavailableError:
         return ForgeBusyError(said, wait_s=UNKNOWN_WAIT_S)
     if status >= 500 or status in (401, 408):
         return UnavailableError(said)
-    return ForgeRefusedError(said)
+    return ForgeRefusedError(said, status=status)
 
 
 def _said(error: Any) -> str:

@@ -6,12 +6,24 @@ import base64
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from app.domain.errors import UnavailableError
-from app.domain.forge import CheckOutcome, CheckState, CheckText, CommentText, OpenPull, Place, Pull, Text
+from app.domain.forge import (
+    CheckOutcome,
+    CheckState,
+    CheckText,
+    CommentText,
+    MergedPull,
+    OpenPull,
+    Place,
+    Pull,
+    Text,
+)
+from app.integrations.forge import ForgeRefusedError
 from app.integrations.github.connection import Connection, Credentials, told
 
 FETCH_S = 900.0
@@ -24,6 +36,9 @@ MOST_B = 65_000
 """Of a summary or a comment; GitHub takes 65 535 characters."""
 
 PAGE = 100
+
+UNKNOWN_COMMIT = 422
+"""What GitHub answers where it has no commit of that id."""
 
 WRITERS = ("admin", "write")
 """Permissions of people who may push; `maintain` is told as `write`."""
@@ -59,6 +74,24 @@ class GitHub:
         """Return all open pull requests."""
         pulls = _pages(self._rest(place).pulls.list, place.owner, place.name, state="open")
         return [OpenPull(int(p["number"]), str(p["head"]["sha"]), str(p["base"]["ref"])) for p in pulls]
+
+    def merged_pull(self, place: Place, sha: str, branch: str) -> MergedPull | None:
+        """Return the pull request that GitHub says a commit of the branch came with.
+
+        Of a branch that was merged into another one first GitHub names both: the one that went into this branch counts.
+        """
+        try:
+            with told():
+                answer = self._rest(place).repos.list_pull_requests_associated_with_commit(
+                    place.owner, place.name, sha, per_page=PAGE
+                )
+        except ForgeRefusedError as error:
+            if error.status == UNKNOWN_COMMIT:
+                return None
+            raise
+        found = [pull for pull in answer.json() if pull.get("merged_at") and pull["base"]["ref"] == branch]
+        of_sha = [pull for pull in found if pull.get("merge_commit_sha") == sha]
+        return min(map(_merged, of_sha or found), key=lambda pull: pull.merged_at, default=None)
 
     def fetch(self, place: Place, into: Path, refs: Mapping[str, str]) -> None:
         """Bring refs into a bare repository; the token is in no file and on no command line."""
@@ -174,6 +207,11 @@ def _pull(told_of: dict[str, Any]) -> Pull:
         head_repository=int(head["repo"]["id"]) if head.get("repo") else None,
         base_repository=int(base["repo"]["id"]),
     )
+
+
+def _merged(told_of: dict[str, Any]) -> MergedPull:
+    merged_at = datetime.fromisoformat(str(told_of["merged_at"]))
+    return MergedPull(int(told_of["number"]), str(told_of["head"]["sha"]), merged_at)
 
 
 def _check_run(text: CheckText) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The tables, one module per group of nouns; importing this package maps them all."""
 
+from app.store.tables.alerts import Origin
 from app.store.tables.base import Table
 from app.store.tables.changes import ChangePoint, History
 from app.store.tables.fleet import Control, Device, Environment, Epoch, SelfCheck, Worker
@@ -38,6 +39,7 @@ __all__ = [
     "Invocation",
     "Job",
     "LeaseDevice",
+    "Origin",
     "Outbox",
     "Project",
     "PullRequest",

@@ -27,6 +27,7 @@ PATHS = (
     f"{_R}/check-runs",
     f"{_R}/check-runs/{{check_run_id}}",
     f"{_R}/collaborators/{{username}}/permission",
+    f"{_R}/commits/{{commit_sha}}/pulls",
     f"{_R}/commits/{{ref}}/check-runs",
     f"{_R}/issues/{{issue_number}}/comments",
     f"{_R}/issues/comments/{{comment_id}}",

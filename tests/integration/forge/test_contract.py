@@ -92,6 +92,14 @@ def test_the_open_pull_requests(app: GitHub) -> None:
     assert len(pull.head_sha) == 40
 
 
+def test_the_pull_request_that_brought_a_commit(app: GitHub, token: GitHub) -> None:
+    for github in (app, token):
+        pull = github.merged_pull(PLACE, SHA, "master")
+        assert pull is not None
+        assert (pull.number > 0, len(pull.head_sha)) == (True, 40)
+        assert github.merged_pull(PLACE, SHA, "another-branch") is None
+
+
 def test_who_may_write(app: GitHub) -> None:
     assert app.may_write(PLACE, "ada") is True
 

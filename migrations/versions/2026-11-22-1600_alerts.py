@@ -1,0 +1,54 @@
+"""Where confirmed changes for the worse came from.
+
+Revision: 0007
+Follows: 0006
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects import postgresql
+
+revision = "0007"
+down_revision = "0006"
+branch_labels = None
+depends_on = None
+
+JSON = postgresql.JSONB()
+WHEN = sa.DateTime(timezone=True)
+NOW = sa.text("clock_timestamp()")
+
+# In the order in which the service takes them, before anything else is held.
+LOCKS = ("lock table repository, change_point in share row exclusive mode",)
+
+
+def upgrade() -> None:
+    for lock in LOCKS:
+        op.execute(lock)
+    op.create_table(
+        "origin",
+        sa.Column("change_point_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("repository_id", sa.BigInteger(), nullable=False),
+        sa.Column("number", sa.BigInteger(), nullable=True),
+        sa.Column("commits", JSON, nullable=False),
+        sa.Column("n_commits", sa.BigInteger(), nullable=True),
+        sa.Column("shown", sa.Text(), nullable=False),
+        sa.Column("created_at", WHEN, server_default=NOW, nullable=False),
+        sa.ForeignKeyConstraint(["change_point_id"], ["change_point.id"], name="fk_origin_change_point_id"),
+        sa.ForeignKeyConstraint(["repository_id"], ["repository.id"], name="fk_origin_repository_id"),
+        sa.PrimaryKeyConstraint("change_point_id", name="pk_origin"),
+    )
+    op.create_index("ix_origin_repository_id", "origin", ["repository_id", "number"])
+    op.create_index(
+        "ix_change_point_confirmed_at",
+        "change_point",
+        ["confirmed_at"],
+        postgresql_where=sa.text("state = 'confirmed' and label is null"),
+    )
+
+
+def downgrade() -> None:
+    op.execute("delete from outbox where topic = 'change.follow'")  # which the release before does not know
+    op.drop_index("ix_change_point_confirmed_at", "change_point")
+    op.drop_table("origin")
