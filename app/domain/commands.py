@@ -33,7 +33,8 @@ USAGE = (
     ("/ratchet rerun", "measures this head again"),
     (
         "/ratchet accept REASON",
-        "lets the check pass although something is worse or open, and records who said so and why",
+        "lets the check pass although something is worse or open, and once it is merged accepts what it was told; "
+        "who said so and why is recorded",
     ),
     ("/ratchet help", "says this"),
 )

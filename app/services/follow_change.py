@@ -6,6 +6,7 @@ from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
 from app.domain.alerts import CommitRange
+from app.services.accept_changes import accept_beforehand
 from app.services.change_settled import WITHIN, want_following
 from app.services.look_at_change import Found, Question
 from app.services.tell_alert import tell_alert
@@ -28,7 +29,9 @@ def follow_change(
             continue
         its_range = found.ranges[previous] if pull is not None else None
         session.add(_origin(change, question.repository_id, pull.number if pull else None, its_range))
-    session.flush()
+        session.flush()
+        sole = pull if previous in found.its_own else None
+        accept_beforehand(session, repository, change, sole)
     if pull is not None:
         tell_alert(session, settings, repository, pull.number, is_silent=found.is_silent)
 

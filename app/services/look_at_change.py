@@ -41,10 +41,14 @@ class Question:
 
 @dataclass(frozen=True)
 class Found:
-    """What the forge and the repository say: `ranges` by the commit before each."""
+    """What the forge and the repository say.
+
+    `ranges` are by the commit before each; all commits of those in `its_own` came with the pull request.
+    """
 
     pull: MergedPull | None
     ranges: dict[str, CommitRange]
+    its_own: frozenset[str] = frozenset()
     is_silent: bool = False
     """Whether the repository's settings want no comments."""
 
@@ -75,7 +79,17 @@ def look_at_change(forge: Forge, settings: ServiceSettings, question: Question) 
     ref = f"refs/heads/{question.branch}"
     with fetched(forge, settings, question.place, question.external_id, ref) as mirror:
         ranges = {sha: _range(mirror, sha, question.commit) for sha in question.previous}
-        return Found(pull, ranges, _is_silent(mirror, ref))
+        is_silent = _is_silent(mirror, ref)
+    its_own = frozenset(sha for sha in ranges if _is_all_of(forge, question, pull, ranges[sha]))
+    return Found(pull, ranges, its_own, is_silent)
+
+
+def _is_all_of(forge: Forge, question: Question, pull: MergedPull, its: CommitRange) -> bool:
+    """Say whether every commit of a range came with the pull request; not of a longer one than is named."""
+    if its.n != len(its.commits):
+        return False
+    others = (commit.sha for commit in its.commits if commit.sha != question.commit.sha)
+    return all(forge.merged_pull(question.place, sha, question.branch) == pull for sha in others)
 
 
 def _range(mirror: Mirror, previous: str, commit: CommitRef) -> CommitRange:

@@ -10,9 +10,11 @@ from app.config import ServiceSettings
 from app.domain.commands import USAGE, Accept, Command, Help, Rerun, read_command
 from app.domain.forge import CommentText
 from app.reports.pull_request.markdown import code, words
+from app.services.accept_changes import accept_told
 from app.services.receive_delivery import OBEY, want_look
+from app.services.tell_alert import tell_alert
 from app.services.tell_pull import tell_pull, want_text
-from app.store.repositories import access, forge, outbox
+from app.store.repositories import access, clock, forge, outbox
 from app.store.tables import PullRequest, Repository
 
 
@@ -45,9 +47,15 @@ def drop(session: Session, asked: Asked) -> None:
 def obey(session: Session, settings: ServiceSettings, asked: Asked, *, may_write: bool) -> None:
     """Do what was asked; a refusal and a call for help are answered in a comment of their own."""
     outbox.forget(session, asked.key)
-    repository = session.get_one(Repository, asked.repository_id)
+    repository = forge.locked(session, asked.repository_id)
     pull = forge.pull_request(session, asked.repository_id, asked.number)
     command = read_command(asked.text) or Help()
+    if (
+        isinstance(command, Accept)
+        and may_write
+        and _accept_told(session, settings, repository, asked, command)
+    ):
+        return
     refusal = _refusal(command, pull, may_write=may_write)
     if refusal:
         marker = f"<!-- ratchet:answer:{asked.comment} -->"
@@ -59,15 +67,25 @@ def obey(session: Session, settings: ServiceSettings, asked: Asked, *, may_write
         pull.rerun = True
         want_look(session, repository.id, pull.number)
     elif isinstance(command, Accept):
-        pull.accepted_sha, pull.accepted_by, pull.accepted_reason = (
-            pull.head_sha,
-            asked.author,
-            command.reason,
-        )
+        pull.accepted_sha, pull.accepted_by = pull.head_sha, asked.author
+        pull.accepted_reason, pull.accepted_at = command.reason, clock.now(session)
         session.flush()
         tell_pull(session, settings, repository, pull)
     object_ = f"pull/{repository.id}/{pull.number}"
     access.audit(session, asked.author, "pull.command", object_, asked=asked.text[:500], head=pull.head_sha)
+
+
+def _accept_told(
+    session: Session, settings: ServiceSettings, repository: Repository, asked: Asked, command: Accept
+) -> bool:
+    """Accept what a pull request was told after it was merged, whose comment then says so; False if that is nothing."""
+    n = accept_told(session, repository, asked.number, asked.author, command.reason)
+    if n == 0:
+        return False
+    tell_alert(session, settings, repository, asked.number, is_silent=True)
+    object_ = f"pull/{repository.id}/{asked.number}"
+    access.audit(session, asked.author, "changes.accepted", object_, asked=asked.text[:500], changes=n)
+    return True
 
 
 def _refusal(command: Command, pull: PullRequest | None, *, may_write: bool) -> str:

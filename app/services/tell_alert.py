@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from app.analysis.efficiency.cost import extra_cost
 from app.config import ServiceSettings
-from app.domain.alerts import Alert, AlertedChange, CommitRange, ExtraCost
+from app.domain.alerts import Acceptance, Alert, AlertedChange, CommitRange, ExtraCost
 from app.domain.changes import ChangeState
 from app.domain.forge import CommentText
 from app.domain.results import CommitRef
@@ -58,12 +58,15 @@ def alert_of(session: Session, repository: Repository, rows: Sequence[Told]) -> 
     ]
     asked = {row.change.request_id for row in shown if row.change.request_id is not None}
     runs = alerts.runs_of_requests(session, asked) if asked else {}
+    accepted = alerts.acceptances(session, [row.change.id for row in shown])
     project = session.get_one(Project, repository.project_id)
-    changes = tuple(_change(row, runs.get(row.change.request_id or 0)) for row in shown)
+    changes = tuple(
+        _change(row, runs.get(row.change.request_id or 0), accepted.get(row.change.id)) for row in shown
+    )
     return Alert(project.name, repository.branch, changes)
 
 
-def _change(row: Told, run: int | None) -> AlertedChange:
+def _change(row: Told, run: int | None, acceptance: Acceptance | None) -> AlertedChange:
     change, series = row.change, row.series
     return AlertedChange(
         series=series.id,
@@ -83,6 +86,7 @@ def _change(row: Told, run: int | None) -> AlertedChange:
         reason=change.reason or "",
         run=run,
         cost=_cost(row),
+        acceptance=acceptance,
         taken_back=_why_taken_back(change) if change.state == ChangeState.CORRECTED else "",
     )
 

@@ -1,4 +1,4 @@
-"""Where confirmed changes for the worse came from.
+"""Where confirmed changes for the worse came from, and which of them somebody has accepted.
 
 Revision: 0007
 Follows: 0006
@@ -20,7 +20,11 @@ WHEN = sa.DateTime(timezone=True)
 NOW = sa.text("clock_timestamp()")
 
 # In the order in which the service takes them, before anything else is held.
-LOCKS = ("lock table repository, change_point in share row exclusive mode",)
+LOCKS = (
+    "lock table repository in share row exclusive mode",
+    "lock table pull_request in access exclusive mode",
+    "lock table change_point in share row exclusive mode",
+)
 
 
 def upgrade() -> None:
@@ -40,6 +44,21 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("change_point_id", name="pk_origin"),
     )
     op.create_index("ix_origin_repository_id", "origin", ["repository_id", "number"])
+    op.create_table(
+        "acceptance",
+        sa.Column("change_point_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("repository_id", sa.BigInteger(), nullable=False),
+        sa.Column("number", sa.BigInteger(), nullable=False),
+        sa.Column("accepted_by", sa.Text(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("accepted_at", WHEN, nullable=False),
+        sa.ForeignKeyConstraint(
+            ["change_point_id"], ["change_point.id"], name="fk_acceptance_change_point_id"
+        ),
+        sa.ForeignKeyConstraint(["repository_id"], ["repository.id"], name="fk_acceptance_repository_id"),
+        sa.PrimaryKeyConstraint("change_point_id", name="pk_acceptance"),
+    )
+    op.add_column("pull_request", sa.Column("accepted_at", WHEN, nullable=True))
     op.create_index(
         "ix_change_point_confirmed_at",
         "change_point",
@@ -51,4 +70,6 @@ def upgrade() -> None:
 def downgrade() -> None:
     op.execute("delete from outbox where topic = 'change.follow'")  # which the release before does not know
     op.drop_index("ix_change_point_confirmed_at", "change_point")
+    op.drop_column("pull_request", "accepted_at")
+    op.drop_table("acceptance")
     op.drop_table("origin")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
-from app.domain.alerts import Alert, AlertedChange, CommitRange, ExtraCost
+from app.domain.alerts import Acceptance, Alert, AlertedChange, CommitRange, ExtraCost
 from app.domain.results import CommitRef
 
 BEFORE = "8d03c27e1f0a5b64932cc1de07af3a9951e2b6d0"
@@ -94,6 +95,19 @@ def taken_back() -> Alert:
 def partly_taken_back() -> Alert:
     """Return one change that holds, and another one that does not."""
     return alert(paired(), changed(taken_back="it is a spike"))
+
+
+SAID = Acceptance("grace", "the new tokenizer is worth it", datetime(2026, 11, 20, tzinfo=UTC), 12)
+
+
+def accepted() -> Alert:
+    """Return two changes that somebody wants."""
+    return alert(paired(acceptance=SAID), changed(acceptance=SAID))
+
+
+def partly_accepted() -> Alert:
+    """Return a change that somebody wants, and another one that was found later."""
+    return alert(paired(acceptance=SAID), changed())
 
 
 def unknown_line() -> Alert:

@@ -45,10 +45,12 @@ def alert_body(alert: Alert, marker: str, address: str, *, limit_b: int = LIMIT_
     changes = sorted(alert.changes, key=_badness, reverse=True)
     standing = [change for change in changes if change.stands]
     taken_back = [change for change in changes if change.taken_back]
+    accepted = [change for change in changes if change.acceptance and not change.taken_back]
     page = f"{address}/api/v1/changes?project={quote(alert.project, safe='')}"
-    opening = [f"{marker}\n### {_title(standing)}", _where(standing, alert.branch)]
+    opening = [f"{marker}\n### {_title(standing, accepted)}", _where(standing or accepted, alert.branch)]
     sections = [
         _section("Worse", standing, address),
+        _accepted(accepted, address),
         _taken_back(taken_back, address),
     ]
     end = [_what_can_be_said(standing), f"<sub>[all changes of {code(alert.project)}]({page})</sub>"]
@@ -63,13 +65,19 @@ def _badness(change: AlertedChange) -> tuple[float, int]:
     return abs(math.log(after / before)), -change.series
 
 
-def _title(standing: Sequence[AlertedChange]) -> str:
-    if not standing:
-        return "✓ Taken back: nothing is known to be worse since this was merged"
-    worst, n = standing[0], len(standing)
+def _title(standing: Sequence[AlertedChange], accepted: Sequence[AlertedChange]) -> str:
+    if standing:
+        return words(f"✗ {_are_worse(standing)}")
+    if accepted:
+        return words(f"✓ Accepted: {_are_worse(accepted)}")
+    return "✓ Taken back: nothing is known to be worse since this was merged"
+
+
+def _are_worse(changes: Sequence[AlertedChange]) -> str:
+    worst, n = changes[0], len(changes)
     are = f"{count(n, 'result')} {'is' if n == 1 else 'are'} worse since this was merged"
     size = f" {quantities.change(worst.change)}" if worst.change is not None else ""
-    return words(f"✗ {are} · {'worst ' if n > 1 else ''}{_name(worst)}{size}")
+    return f"{are} · {'worst ' if n > 1 else ''}{_name(worst)}{size}"
 
 
 def _name(change: AlertedChange) -> str:
@@ -154,6 +162,23 @@ def _how(change: AlertedChange, address: str) -> str:
     if change.reason.startswith(PAIRS):
         return f"[pairs]({address}/runs/{change.run})" if change.run is not None else "pairs"
     return HOW.get(change.reason, AT_FIRST)
+
+
+def _accepted(changes: Sequence[AlertedChange], address: str) -> Section:
+    names, marks = ["result", "change", "accepted by", "why"], ["---", "---:", "---", "---"]
+    rows = [
+        _line(
+            [
+                _linked(its, address),
+                _unbroken(quantities.change(its.change)),
+                code(said.by),
+                words(said.reason),
+            ]
+        )
+        for its in changes
+        if (said := its.acceptance) is not None
+    ]
+    return Section("Accepted", f"{_line(names)}\n{_line(marks)}", rows)
 
 
 def _taken_back(changes: Sequence[AlertedChange], address: str) -> Section:

@@ -8,9 +8,12 @@ from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
+from app.domain.alerts import Acceptance
 from app.domain.changes import ChangeState
+from app.store import tables
 from app.store.tables import (
     BenchmarkCase,
     ChangePoint,
@@ -141,3 +144,52 @@ def runs_of_requests(session: Session, request_ids: Collection[int]) -> dict[int
         .group_by(RequestJob.request_id)
     )
     return {row[0]: row[1] for row in rows}
+
+
+def unaccepted(session: Session, repository_id: int, number: int) -> Sequence[int]:
+    """Return the changes that came with a pull request, stand, and nobody has accepted, in id order."""
+    return session.scalars(
+        select(ChangePoint.id)
+        .join(Origin, Origin.change_point_id == ChangePoint.id)
+        .outerjoin(tables.Acceptance, tables.Acceptance.change_point_id == ChangePoint.id)
+        .where(
+            Origin.repository_id == repository_id,
+            Origin.number == number,
+            ChangePoint.state == ChangeState.CONFIRMED,
+            tables.Acceptance.change_point_id.is_(None),
+        )
+        .order_by(ChangePoint.id)
+    ).all()
+
+
+def accept(session: Session, change_id: int, repository_id: int, said: Acceptance) -> None:
+    """Store that a change is wanted; what was accepted already stays as it was."""
+    statement = insert(tables.Acceptance).values(
+        change_point_id=change_id,
+        repository_id=repository_id,
+        number=said.number,
+        accepted_by=said.by,
+        reason=said.reason,
+        accepted_at=said.at,
+    )
+    session.execute(statement.on_conflict_do_nothing(index_elements=["change_point_id"]))
+
+
+def acceptances(session: Session, change_ids: Collection[int]) -> dict[int, Acceptance]:
+    """Return the acceptance of each change that has one."""
+    its = tables.Acceptance
+    rows = session.scalars(select(its).where(its.change_point_id.in_(change_ids)))
+    return {
+        row.change_point_id: Acceptance(row.accepted_by, row.reason, row.accepted_at, row.number)
+        for row in rows
+    }
+
+
+def pulls_of(session: Session, change_ids: Collection[int]) -> dict[int, int]:
+    """Return the merged pull request that each change came with, where one is known."""
+    rows = session.execute(
+        select(Origin.change_point_id, Origin.number).where(
+            Origin.change_point_id.in_(change_ids), Origin.number.is_not(None)
+        )
+    )
+    return {change_id: number for change_id, number in rows if number is not None}

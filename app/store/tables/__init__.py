@@ -1,6 +1,6 @@
 """The tables, one module per group of nouns; importing this package maps them all."""
 
-from app.store.tables.alerts import Origin
+from app.store.tables.alerts import Acceptance, Origin
 from app.store.tables.base import Table
 from app.store.tables.changes import ChangePoint, History
 from app.store.tables.fleet import Control, Device, Environment, Epoch, SelfCheck, Worker
@@ -22,6 +22,7 @@ from app.store.tables.service import AuditLog, BrowserSession, Outbox, Token
 from app.store.tables.work import Attempt, Job, LeaseDevice, Request, RequestJob
 
 __all__ = [
+    "Acceptance",
     "Attempt",
     "AuditLog",
     "BenchmarkCase",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ForeignKey, Index
@@ -32,3 +33,19 @@ class Origin(Table):
     shown: Mapped[str]
     """The state that the change had when it was last looked at for what the pull request is told."""
     created_at: Mapped[Now]
+
+
+class Acceptance(Table):
+    """A confirmed change for the worse that somebody wants: who says so, why, and on which pull request."""
+
+    __tablename__ = "acceptance"
+
+    change_point_id: Mapped[int] = mapped_column(
+        ForeignKey("change_point.id"), primary_key=True, autoincrement=False
+    )
+    repository_id: Mapped[int] = mapped_column(ForeignKey("repository.id"))
+    number: Mapped[int]
+    accepted_by: Mapped[str]
+    reason: Mapped[str]
+    accepted_at: Mapped[datetime]
+    """When it was said: of what was accepted before it was merged, then."""

@@ -82,6 +82,7 @@ class PullRequest(Table):
     """The head that somebody has accepted as it is."""
     accepted_by: Mapped[str | None]
     accepted_reason: Mapped[str | None]
+    accepted_at: Mapped[datetime | None]
     trouble: Mapped[str | None]
     seen_at: Mapped[Now]
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+
 from app.tasks import examine_project
 from tests.factories.posted_results import post_results, posted_document, posted_result
 from tests.integration.forge.conftest import World
 
 MIB = 2**20
+MORE, BETTER = 120 * MIB, 85 * MIB
 DEVICE = "cpu-test-2t"
+OTHER = {"benchmark": "decode"}
 
 
 @dataclass
@@ -70,3 +74,20 @@ class Line:
         assert answer.status_code == 200, answer.text
         found: list[dict[str, Any]] = answer.json()["changes"]
         return found
+
+
+@pytest.fixture
+def line(world: World, admin_token: str) -> Line:
+    """A branch of some quiet commits, and an open pull request."""
+    its = Line(world, admin_token)
+    world.push(1, "a change")
+    world.happens(1, "opened")
+    its.quiet()
+    return its
+
+
+def worse(line: Line, **merged: Any) -> str:
+    """Merge the pull request; what came with it needs more memory. Return the commit."""
+    sha = line.merge(1, "Keep all images", **merged)
+    line.measure(MORE)
+    return sha

@@ -3,37 +3,18 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from sqlalchemy import text
 
 from app.services.change_settled import find_unfollowed
 from tests.factories.fake_github import Mood
-from tests.integration.forge.conftest import SETTINGS, World
-from tests.integration.forge.merging import MIB, Line
+from tests.integration.forge.conftest import SETTINGS
+from tests.integration.forge.merging import BETTER, MIB, MORE, OTHER, Line, line, worse
 
 pytestmark = pytest.mark.postgres
 
-MORE, BETTER = 120 * MIB, 85 * MIB
-OTHER = {"benchmark": "decode"}
-
-
-@pytest.fixture
-def line(world: World, admin_token: str) -> Line:
-    """A branch of some quiet commits, and an open pull request."""
-    its = Line(world, admin_token)
-    world.push(1, "a change")
-    world.happens(1, "opened")
-    its.quiet()
-    return its
-
-
-def worse(line: Line, **merged: Any) -> str:
-    """Merge the pull request; what came with it needs more memory. Return the commit."""
-    sha = line.merge(1, "Keep all images", **merged)
-    line.measure(MORE)
-    return sha
+__all__ = ["line"]
 
 
 def test_the_merged_pull_request_is_told_with_size_series_and_commit(line: Line) -> None:

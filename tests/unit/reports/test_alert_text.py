@@ -26,7 +26,17 @@ def golden(name: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "kind", ["one", "several", "taken_back", "partly_taken_back", "unknown_line", "hostile"]
+    "kind",
+    [
+        "one",
+        "several",
+        "taken_back",
+        "partly_taken_back",
+        "accepted",
+        "partly_accepted",
+        "unknown_line",
+        "hostile",
+    ],
 )
 def test_an_alert_reads_as_its_golden_file(kind: str) -> None:
     assert body(getattr(alerts, kind)()) == golden(f"{kind}.alert")
