@@ -1,4 +1,4 @@
-"""Where confirmed changes for the worse came from, and which of them somebody has accepted.
+"""Where confirmed changes for the worse came from, and which of them somebody has accepted; the installation's keys.
 
 Revision: 0007
 Follows: 0006
@@ -59,6 +59,13 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("change_point_id", name="pk_acceptance"),
     )
     op.add_column("pull_request", sa.Column("accepted_at", WHEN, nullable=True))
+    op.create_table(
+        "key",
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("secret", sa.LargeBinary(), nullable=False),
+        sa.Column("created_at", WHEN, server_default=NOW, nullable=False),
+        sa.PrimaryKeyConstraint("name", name="pk_key"),
+    )
     op.create_index(
         "ix_change_point_confirmed_at",
         "change_point",
@@ -70,6 +77,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     op.execute("delete from outbox where topic = 'change.follow'")  # which the release before does not know
     op.drop_index("ix_change_point_confirmed_at", "change_point")
+    op.drop_table("key")
     op.drop_column("pull_request", "accepted_at")
     op.drop_table("acceptance")
     op.drop_table("origin")

@@ -18,7 +18,7 @@ from app.store.tables.measured import (
     Upload,
 )
 from app.store.tables.projects import BenchmarkCase, Commit, Project
-from app.store.tables.service import AuditLog, BrowserSession, Outbox, Token
+from app.store.tables.service import AuditLog, BrowserSession, Key, Outbox, Token
 from app.store.tables.work import Attempt, Job, LeaseDevice, Request, RequestJob
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "History",
     "Invocation",
     "Job",
+    "Key",
     "LeaseDevice",
     "Origin",
     "Outbox",
