@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from app.domain.forge import (
     BranchEvent,
     CommandEvent,
+    Connected,
     Disconnected,
     Event,
     Ignored,
@@ -52,8 +53,11 @@ def _act(session: Session, event: Event) -> str:
     if isinstance(event, Ignored):
         return event.why
     if isinstance(event, Disconnected):
-        forge.disconnect(session, event.repositories)
-        return f"{len(event.repositories)} repositories cannot be reached any more"
+        n = forge.disconnect(session, event.repositories, event.installation)
+        return f"{n} repositories cannot be reached any more"
+    if isinstance(event, Connected):
+        n = forge.reconnect(session, event.repositories, event.installation)
+        return f"{n} known repositories are reached through installation {event.installation}"
     repository = _repository(session, event.source)
     if isinstance(event, PullEvent):
         want_look(session, repository.id, event.number)

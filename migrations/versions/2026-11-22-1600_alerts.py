@@ -1,4 +1,4 @@
-"""Where confirmed changes for the worse came from, and which of them somebody has accepted; the installation's keys.
+"""Where confirmed changes for the worse came from, and which of them somebody has accepted; keys of the installation, messages asked for again.
 
 Revision: 0007
 Follows: 0006
@@ -66,6 +66,20 @@ def upgrade() -> None:
         sa.Column("created_at", WHEN, server_default=NOW, nullable=False),
         sa.PrimaryKeyConstraint("name", name="pk_key"),
     )
+    op.create_table(
+        "redelivery",
+        sa.Column("guid", sa.Text(), nullable=False),
+        sa.Column("failed_id", sa.BigInteger(), nullable=False),
+        sa.Column("attempts", sa.BigInteger(), nullable=False),
+        sa.Column("asked_at", WHEN, server_default=NOW, nullable=False),
+        sa.PrimaryKeyConstraint("guid", name="pk_redelivery"),
+    )
+    op.create_table(
+        "watermark",
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("at", WHEN, nullable=False),
+        sa.PrimaryKeyConstraint("name", name="pk_watermark"),
+    )
     op.create_index(
         "ix_change_point_confirmed_at",
         "change_point",
@@ -77,7 +91,8 @@ def upgrade() -> None:
 def downgrade() -> None:
     op.execute("delete from outbox where topic = 'change.follow'")  # which the release before does not know
     op.drop_index("ix_change_point_confirmed_at", "change_point")
-    op.drop_table("key")
+    for table in ("watermark", "redelivery", "key"):
+        op.drop_table(table)
     op.drop_column("pull_request", "accepted_at")
     op.drop_table("acceptance")
     op.drop_table("origin")

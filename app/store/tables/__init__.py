@@ -17,6 +17,7 @@ from app.store.tables.measured import (
     Timing,
     Upload,
 )
+from app.store.tables.messages import Redelivery, Watermark
 from app.store.tables.projects import BenchmarkCase, Commit, Project
 from app.store.tables.service import AuditLog, BrowserSession, Key, Outbox, Token
 from app.store.tables.work import Attempt, Job, LeaseDevice, Request, RequestJob
@@ -45,6 +46,7 @@ __all__ = [
     "Outbox",
     "Project",
     "PullRequest",
+    "Redelivery",
     "Report",
     "Repository",
     "Request",
@@ -61,5 +63,6 @@ __all__ = [
     "Token",
     "Upload",
     "Verdict",
+    "Watermark",
     "Worker",
 ]

@@ -33,7 +33,7 @@ class Repository(Table):
     @property
     def place(self) -> Place:
         """Where it is."""
-        return Place(self.slug, self.installation)
+        return Place(self.slug, self.installation, self.external_id)
 
 
 class Delivery(Table):

@@ -117,6 +117,13 @@ class World:
         self.tell_of(number, action)
         self.settle()
 
+    def rename(self, slug: str) -> None:
+        """Have the repository be called otherwise on GitHub."""
+        path = self.toy.path.parent.parent / f"{slug}.git"
+        path.parent.mkdir(exist_ok=True)
+        self.toy.path.rename(path)
+        self.toy.path, self.github.slug = path, slug
+
     def tasks_of(self, *topics: str) -> None:
         """Have the messages of each topic done that there are when it is its turn, and keep all others."""
         for topic in topics:

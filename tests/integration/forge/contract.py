@@ -20,6 +20,7 @@ PATHS = (
     "/app",
     "/app/hook/config",
     "/app/hook/deliveries",
+    "/app/hook/deliveries/{delivery_id}/attempts",
     "/app/installations",
     "/app/installations/{installation_id}/access_tokens",
     "/user",
