@@ -41,6 +41,14 @@ class ServiceSettings(BaseSettings):
         False, description="pages and read routes open to everyone who can reach them"
     )
 
+    report_link_days: int = Field(
+        30,
+        ge=0,
+        le=36_500,
+        description="how long the link to a check's report that pull requests are told opens it without an account; "
+        "0: it asks for one [d]",
+    )
+
     heartbeat_s: float = Field(10, gt=0, description="how often an agent says that it is alive [s]")
     lease_ttl_s: float = Field(60, gt=0, description="how long a lease stands without a heartbeat [s]")
     self_fence_s: float = Field(45, gt=0, description="when an agent without contact kills its job [s]")

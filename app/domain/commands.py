@@ -61,7 +61,8 @@ USAGE = (
     ("/ratchet run SUITE on DEVICE", "measures a suite on a device class, such as cpu-*, beside the others"),
     (
         "/ratchet accept REASON",
-        "lets the check pass although something is worse or open, and records who said so and why",
+        "lets the check pass although something is worse or open, and once it is merged accepts what it was told; "
+        "who said so and why is recorded",
     ),
     ("/ratchet approve COMMIT", "lets this commit of a fork be measured, and no later one"),
     ("/ratchet help", "says this"),

@@ -14,11 +14,13 @@ from enum import StrEnum
 class Place:
     """A repository on its forge: `owner/name` as it is called now, and what the service reaches it through.
 
-    `installation` is the forge's id of the app's installation there; None with a plain token.
+    `installation` is the forge's id of the app's installation there; None with a plain token. `id` is the forge's id of
+    the repository, which stays when it is renamed or moves; 0 where it is not known.
     """
 
     slug: str
     installation: int | None = None
+    id: int = 0
 
     @property
     def owner(self) -> str:
@@ -59,6 +61,24 @@ class OpenPull:
     number: int
     head_sha: str
     base_ref: str
+
+
+@dataclass(frozen=True)
+class MergedPull:
+    """As much of a merged pull request as the list of a commit's pull requests tells."""
+
+    number: int
+    head_sha: str
+    merged_at: datetime
+
+
+@dataclass(frozen=True)
+class LostMessage:
+    """A try of the forge to deliver a message that has failed; `guid` is the message's, `id` that of the try."""
+
+    id: int
+    guid: str
+    sent_at: datetime
 
 
 class CheckState(StrEnum):
@@ -188,9 +208,24 @@ class RerunEvent:
 
 
 @dataclass(frozen=True)
-class Disconnected:
-    """The service may not reach these repositories any more."""
+class Connected:
+    """These repositories are reached through this installation now: the forge's id of each, and what it is called.
 
+    None of them are named where all that were reached through it are again.
+    """
+
+    installation: int
+    repositories: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True)
+class Disconnected:
+    """The service may not reach these repositories any more through this installation; through another one it may.
+
+    None of them are named where that is so of all. Without an installation it is so through any.
+    """
+
+    installation: int | None
     repositories: tuple[int, ...]
 
 
@@ -201,4 +236,4 @@ class Ignored:
     why: str
 
 
-Event = PullEvent | BranchEvent | CommandEvent | ButtonEvent | RerunEvent | Disconnected | Ignored
+Event = PullEvent | BranchEvent | CommandEvent | ButtonEvent | RerunEvent | Connected | Disconnected | Ignored

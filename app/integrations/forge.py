@@ -1,17 +1,19 @@
 """The one interface to code forges: what is asked of them and what is said to them.
 
-Raises, of every method: `ForgeBusyError` where the forge asks for time, `ForgeRefusedError` where it will not take it
+Raises, of every method: `ForgeMovedError` where the repository is elsewhere now,
+`ForgeBusyError` where the forge asks for time, `ForgeRefusedError` where it will not take it
 however often it is asked, `UnavailableError` where nobody knows whether it was heard.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 from app.domain.errors import UnavailableError
-from app.domain.forge import OpenPull, Place, Pull, Text
+from app.domain.forge import LostMessage, MergedPull, OpenPull, Place, Pull, Text
 
 
 class ForgeBusyError(UnavailableError):
@@ -25,9 +27,26 @@ class ForgeBusyError(UnavailableError):
 
 
 class ForgeRefusedError(UnavailableError):
-    """The forge refuses, and would again: gone, not allowed, or not as it wants it."""
+    """The forge refuses, and would again: gone, not allowed, or not as it wants it.
+
+    `status` is HTTP's, 0 where there is none.
+    """
 
     code = "forge_refused"
+
+    def __init__(self, message: str, *, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class ForgeMovedError(UnavailableError):
+    """The repository is elsewhere now: renamed, or given to another account. Ask again there."""
+
+    code = "forge_moved"
+
+    def __init__(self, place: Place, slug: str, branch: str) -> None:
+        super().__init__(f"{place.slug} is {slug} now")
+        self.id, self.slug, self.branch = place.id, slug, branch
 
 
 class Forge(Protocol):
@@ -38,6 +57,12 @@ class Forge(Protocol):
 
     def open_pulls(self, place: Place) -> list[OpenPull]:
         """Return all pull requests of the repository that are open now."""
+
+    def merged_pull(self, place: Place, sha: str, branch: str) -> MergedPull | None:
+        """Return the pull request whose merging brought a commit to the branch; None where none did.
+
+        However it was merged: with a merge commit, squashed, or rebased.
+        """
 
     def fetch(self, place: Place, into: Path, refs: Mapping[str, str]) -> None:
         """Bring refs and their history into a bare repository, made if it is new: theirs → what we call it there."""
@@ -54,3 +79,9 @@ class Forge(Protocol):
             known_id: the forge's id of what is there already; None if nothing is known to be.
             look_first: an earlier try may have had an effect: what bears our key is taken for ours.
         """
+
+    def lost_messages(self, since: datetime) -> list[LostMessage]:
+        """Return the failed tries to deliver messages to us since then; none where the forge tells us of none."""
+
+    def deliver_again(self, message: LostMessage) -> None:
+        """Have a message sent once more."""

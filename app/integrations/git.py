@@ -66,6 +66,10 @@ class Repository:
         lines = self._git("rev-list", "--first-parent", "--parents", f"--max-count={most}", f"{base}..{head}")
         return [(words[0], words[1]) for line in lines.splitlines() if len(words := line.split()) > 1]
 
+    def length(self, base: str, head: str) -> int:
+        """Return how many commits lie on the line of first parents from head down to base, base itself left out."""
+        return int(self._git("rev-list", "--first-parent", "--count", f"{base}..{head}"))
+
     def differs(self, base: str, head: str, globs: Sequence[str]) -> bool:
         """Say whether a file that matches one of the globs is not the same in both commits; `src/` means `src/**`."""
         paths = [f":(glob){glob}**" if glob.endswith("/") else f":(glob){glob}" for glob in globs]

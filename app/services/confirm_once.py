@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from app.domain.changes import ChangeState
+from app.services.change_settled import change_settled
 from app.store.repositories import changes, clock
 from app.store.tables import ChangePoint
 
@@ -32,9 +33,11 @@ def confirm_once(session: Session, change: ChangePoint, reason: str) -> None:
         correct(session, other, OTHERWISE)
         change.corrects_id = other.id
     change.state, change.confirmed_at, change.reason = ChangeState.CONFIRMED, now, reason
+    change_settled(session, change)
 
 
 def correct(session: Session, change: ChangePoint, reason: str) -> None:
     """Take a confirmed change back, at once: another row tells it better."""
     change.state, change.closed_at, change.reason = ChangeState.CORRECTED, clock.now(session), reason
     session.flush()
+    change_settled(session, change)

@@ -80,7 +80,7 @@ def circumstances(job: Job, devices: Sequence[Device], idle: Sequence[Mapping[st
     return Circumstances(
         figures=figures,
         devices=Given(len(devices) or 1, "1", "devices of the lease"),
-        price=_price(job),
+        price=price_for(job),
         idle_power=Given(
             sum(known) if known and len(known) == len(powers) else None,
             "W",
@@ -93,7 +93,8 @@ def circumstances(job: Job, devices: Sequence[Device], idle: Sequence[Mapping[st
     )
 
 
-def _price(job: Job) -> Given:
+def price_for(job: Job) -> Given:
+    """Return the price of one of the job's devices for an hour, as its settings state it."""
     for price in job.policy.get("prices", ()):
         if fnmatchcase(job.device_class, price["devices"]):
             return price_of(price["hour"], price["currency"], price["date"], price["devices"])

@@ -11,11 +11,13 @@ from app.config import ServiceSettings
 from app.domain.commands import USAGE, Accept, Approve, Command, Help, Rerun, Run, read_command
 from app.domain.forge import CommentText
 from app.reports.pull_request.markdown import code, words
+from app.services.accept_changes import accept_told
 from app.services.answer_of import why_not
 from app.services.plan_check import Wish
 from app.services.receive_delivery import OBEY, want_look
+from app.services.tell_alert import tell_alert
 from app.services.tell_pull import tell_pull, want_text
-from app.store.repositories import access, forge, outbox
+from app.store.repositories import access, clock, forge, outbox
 from app.store.tables import PullRequest, Repository
 
 
@@ -56,9 +58,15 @@ def drop(session: Session, asked: Asked) -> None:
 def obey(session: Session, settings: ServiceSettings, asked: Asked, *, may_write: bool) -> None:
     """Do what was asked; a refusal and a call for help are answered in a comment of their own."""
     outbox.forget(session, asked.key)
-    repository = session.get_one(Repository, asked.repository_id)
+    repository = forge.locked(session, asked.repository_id)
     pull = forge.pull_request(session, asked.repository_id, asked.number)
     command = read_command(asked.text) or Help()
+    if (
+        isinstance(command, Accept)
+        and may_write
+        and _accept_told(session, settings, repository, asked, command)
+    ):
+        return
     refusal = _refusal(session, settings, asked, command, pull, may_write=may_write)
     if refusal:
         marker = f"<!-- ratchet:answer:{asked.comment} -->"
@@ -68,7 +76,7 @@ def obey(session: Session, settings: ServiceSettings, asked: Asked, *, may_write
     assert pull is not None
     if isinstance(command, Accept):
         pull.accepted_sha, pull.accepted_by = pull.head_sha, asked.author
-        pull.accepted_reason = command.reason
+        pull.accepted_reason, pull.accepted_at = command.reason, clock.now(session)
         session.flush()
         tell_pull(session, settings, repository, pull)
     else:
@@ -88,6 +96,19 @@ def _have_measured(pull: PullRequest, command: Command, author: str) -> None:
         pull.wishes = [*pull.wishes, asdict(Wish(command.suite))]
     else:
         pull.rerun = True
+
+
+def _accept_told(
+    session: Session, settings: ServiceSettings, repository: Repository, asked: Asked, command: Accept
+) -> bool:
+    """Accept what a pull request was told after it was merged, whose comment then says so; False if that is nothing."""
+    n = accept_told(session, repository, asked.number, asked.author, command.reason)
+    if n == 0:
+        return False
+    tell_alert(session, settings, repository, asked.number, is_silent=True)
+    object_ = f"pull/{repository.id}/{asked.number}"
+    access.audit(session, asked.author, "changes.accepted", object_, asked=asked.text[:500], changes=n)
+    return True
 
 
 def _refusal(

@@ -8,12 +8,13 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from app.domain.alerts import Acceptance
 from app.domain.changes import STANDING, ChangeState
 from app.domain.results import Better
 from app.services.access import Principal
 from app.services.series_document import series_document, visible_series
 from app.services.visibility import visible_project
-from app.store.repositories import changes
+from app.store.repositories import alerts, changes
 from app.store.repositories.changes import ChangeContext
 from app.store.tables import ChangePoint, Job, Series
 
@@ -131,8 +132,20 @@ def _size(change: ChangePoint, unit: str) -> str:
 
 
 def _documents(session: Session, found: Sequence[ChangeContext]) -> list[dict[str, Any]]:
-    jobs = _jobs(session, found)
-    return [_document(context, jobs.get(context.change.request_id or 0)) for context in found]
+    jobs, ids = _jobs(session, found), [context.change.id for context in found]
+    accepted, pulls = alerts.acceptances(session, ids), alerts.pulls_of(session, ids)
+    return [
+        {
+            **_document(context, jobs.get(context.change.request_id or 0)),
+            "pull_request": pulls.get(context.change.id),
+            "acceptance": _accepted(accepted.get(context.change.id)),
+        }
+        for context in found
+    ]
+
+
+def _accepted(its: Acceptance | None) -> dict[str, Any] | None:
+    return {"by": its.by, "reason": its.reason, "at": its.at, "pull_request": its.number} if its else None
 
 
 def _jobs(session: Session, found: Sequence[ChangeContext]) -> dict[int, Job]:

@@ -11,6 +11,7 @@ from app.domain.forge import (
     BranchEvent,
     ButtonEvent,
     CommandEvent,
+    Connected,
     Disconnected,
     Event,
     Ignored,
@@ -53,8 +54,11 @@ def _act(session: Session, event: Event, delivery_id: int) -> str:
     if isinstance(event, Ignored):
         return event.why
     if isinstance(event, Disconnected):
-        forge.disconnect(session, event.repositories)
-        return f"{len(event.repositories)} repositories cannot be reached any more"
+        n = forge.disconnect(session, event.repositories, event.installation)
+        return f"{n} repositories cannot be reached any more"
+    if isinstance(event, Connected):
+        n = forge.reconnect(session, event.repositories, event.installation)
+        return f"{n} known repositories are reached through installation {event.installation}"
     repository = _repository(session, event.source)
     if isinstance(event, PullEvent):
         want_look(session, repository.id, event.number)

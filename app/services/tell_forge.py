@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import UnavailableError
 from app.domain.forge import Annotation, Button, CheckOutcome, CheckState, CheckText, CommentText, Place, Text
-from app.integrations.forge import Forge, ForgeBusyError, ForgeRefusedError
+from app.integrations.forge import Forge, ForgeBusyError, ForgeMovedError, ForgeRefusedError
 from app.services.tell_pull import want_telling
 from app.store.repositories import clock, forge
 from app.store.tables import Repository, Target
@@ -54,6 +54,8 @@ class Said:
     is_busy: bool = False
     """The forge wants to be left alone, whatever it is about."""
     wait_s: float = REST_S
+    moved: ForgeMovedError | None = None
+    """Where the repository is now."""
 
 
 def take_turn(session: Session, repository_id: int) -> Turn | None:
@@ -87,6 +89,8 @@ def say(its_forge: Forge, turn: Turn) -> Said:
     try:
         told = its_forge.put(turn.place, turn.text, turn.known_id, look_first=turn.attempts > 0)
         return Said(external_id=told)
+    except ForgeMovedError as error:
+        return Said(error=str(error), moved=error)
     except ForgeBusyError as error:
         return Said(error=str(error), wait_s=error.wait_s, is_busy=True)
     except ForgeRefusedError as error:
@@ -103,6 +107,8 @@ def end_turn(session: Session, turn: Turn, said: Said) -> None:
     # Before the target, as whoever takes a turn does.
     rest_s = said.wait_s if said.is_busy else REST_S
     forge.end_turn(session, turn.repository_id, timedelta(seconds=rest_s))
+    if said.moved is not None:
+        forge.move(session, said.moved.id, said.moved.slug, said.moved.branch)
     target = session.get_one(Target, turn.target_id, populate_existing=True, with_for_update=True)
     if said.external_id is not None:
         target.external_id, target.told_digest = said.external_id, turn.digest

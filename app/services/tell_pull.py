@@ -30,6 +30,7 @@ from app.reports.text import shorten
 from app.reports.titles import check_title
 from app.services.check_moved import want_showing
 from app.services.read_check import read_check
+from app.services.report_links import report_link
 from app.settings.values import COMMENTS
 from app.store.repositories import forge, outbox
 from app.store.tables import Check, PullRequest, Repository
@@ -64,9 +65,13 @@ def tell_pull(session: Session, settings: ServiceSettings, repository: Repositor
         _tell_why_not(session, repository, pull)
         return
     result = read_check(session, pull.check_id)
-    page = f"{settings.address}/checks/{result.id}"
-    settings_then = session.get_one(Check, result.id).settings
+    check = session.get_one(Check, result.id)
+    page, settings_then = report_link(session, settings, check), check.settings
     text = _of_check(result, page, strict=settings_then["strict"])
+    if (
+        text.state is not CheckState.COMPLETED
+    ):  # whoever follows what goes on wants the page that renews itself
+        text = replace(text, url=f"{settings.address}/checks/{check.id}")
     _want_run(session, repository, text, f"{result.id}")
     if pull.accepted_sha == pull.head_sha and text.outcome in (CheckOutcome.FAILURE, CheckOutcome.NEUTRAL):
         _want_run(session, repository, _accepted(text, pull), f"{result.id}/accepted")

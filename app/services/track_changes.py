@@ -16,6 +16,7 @@ from functools import cached_property
 from sqlalchemy.orm import Session
 
 from app.domain.changes import MEASURED_NO_CHANGE, STANDING, WITHIN_CHANCE, ChangeKind, ChangeState
+from app.services.change_settled import change_settled
 from app.services.confirm_once import OTHERWISE, confirm_once, correct, is_rise
 from app.services.history_window import Found
 from app.services.machine_cause import machine_cause
@@ -230,6 +231,8 @@ class _Tracking:
             self._label(row, found)
         self._session.add(row)
         self._session.flush()
+        if is_confirmed:
+            change_settled(self._session, row)
         return row
 
     def _match(self, row: ChangePoint) -> Found | None:

@@ -20,6 +20,7 @@ from app.services.announce_results import (
     unexamined_series,
 )
 from app.services.ask_activity import ask, find_unasked, keep_activity, question_of
+from app.services.change_settled import find_unfollowed
 from app.services.conclude_check import conclude_check
 from app.services.device_jobs import tend_devices
 from app.services.lease_jobs import sweep_leases
@@ -152,6 +153,7 @@ def _register_clockwork(app: Celery, service: Service) -> None:
                 find_untold(session, older_than=late)
             with service.database.session() as session:
                 find_unserved(session, settings)
+                find_unfollowed(session, older_than=late)
         sweep_suspicions(service)
         with service.database.session() as session:
             tend_devices(session, settings)

@@ -10,17 +10,23 @@ from celery import Celery
 from sqlalchemy.orm import Session
 
 from app.domain.errors import RatchetError
+from app.domain.forge import LostMessage
 from app.integrations import queue
-from app.integrations.forge import Forge, ForgeBusyError, ForgeRefusedError
+from app.integrations.forge import Forge, ForgeBusyError, ForgeMovedError, ForgeRefusedError
+from app.services.change_settled import want_following
 from app.services.follow_branch import branch_of, follow_branch, look_at_branch
+from app.services.follow_change import follow_change, show_again
 from app.services.follow_pull import follow_pull, known_of
+from app.services.look_at_change import look_at_change, question_of
 from app.services.look_at_pull import look_at_pull, place_of
 from app.services.obey import Asked, ask_again, drop, obey
 from app.services.receive_delivery import act_on_delivery, want_branch, want_look
 from app.services.reconcile_pulls import compare_pulls, places_to_ask
-from app.services.tell_forge import end_turn, say, take_turn
+from app.services.recover_messages import end_look, look_from, note_asked, to_ask_for
+from app.services.tell_forge import REFUSED_S, end_turn, say, take_turn
 from app.services.tell_pull import show_check
 from app.store.repositories import clock
+from app.store.repositories.forge import move
 from app.tasks.registering import task
 from app.wiring import Service
 
@@ -56,6 +62,11 @@ def register_forge(app: Celery, service: Service) -> None:
         follow_branch_at_forge(service, repository_id)
         service.relay_soon()
 
+    @task(app, queue.CHANGE)
+    def change(commit_id: int) -> None:
+        follow_change_at_forge(service, commit_id)
+        service.relay_soon()
+
     @task(app, queue.OBEY)
     def do_as_asked(
         repository_id: int, number: int, comment: int, author: str, text: str, at: str = ""
@@ -86,6 +97,10 @@ def _answer(
     assert service.forge is not None
     try:
         return ask(service.forge)
+    except ForgeMovedError as error:
+        with service.database.session() as session:
+            move(session, error.id, error.slug, error.branch)
+            again(session, 0.0)
     except ForgeRefusedError as error:
         log.warning("%s is not to be had: %s", what, error)
         with service.database.session() as session:
@@ -134,20 +149,73 @@ def follow_branch_at_forge(service: Service, repository_id: int) -> None:
             follow_branch(session, service.settings, repository_id, its, grown)
 
 
+def follow_change_at_forge(service: Service, commit_id: int) -> None:
+    """Find out where the changes of a commit came from, and have it told there."""
+    if service.forge is None:
+        return
+    with service.database.session() as session:
+        question = question_of(session, commit_id)
+        if question is None:
+            show_again(session, service.settings, commit_id)
+            return
+    found = _answer(
+        service,
+        f"where {question.commit.sha[:10]} of {question.place.slug} came from",
+        lambda forge: look_at_change(forge, service.settings, question),
+        lambda session, wait_s: want_following(session, commit_id, delay_s=wait_s),
+        lambda session: want_following(session, commit_id, delay_s=REFUSED_S),
+    )
+    if found is not None:
+        with service.database.session() as session:
+            follow_change(session, service.settings, commit_id, question, found)
+
+
 def reconcile_pulls(service: Service) -> None:
     """Find what the forge did not tell of; a repository that cannot be asked keeps no other from being asked."""
     if service.forge is None:
         return
+    recover_messages(service, service.forge)
     with service.database.session() as session:
         places = places_to_ask(session)
     for repository_id, place in places:
         try:
             open_pulls = service.forge.open_pulls(place)
+        except ForgeMovedError as error:
+            with service.database.session() as session:
+                move(session, error.id, error.slug, error.branch)
+            log.warning("%s; its pull requests are listed the next time", error)
+            continue
         except RatchetError as error:
             log.warning("the open pull requests of %s could not be listed: %s", place.slug, error)
             continue
         with service.database.session() as session:
             compare_pulls(session, repository_id, open_pulls)
+
+
+def recover_messages(service: Service, forge: Forge) -> None:
+    """Ask for messages that the forge could not deliver; what it does not take now is asked for the next time."""
+    with service.database.session() as session:
+        since = look_from(session)
+    try:
+        lost = forge.lost_messages(since)
+        with service.database.session() as session:
+            wanted = to_ask_for(session, lost)
+        for message in wanted.messages:
+            _ask_for(forge, message)
+            with service.database.session() as session:
+                note_asked(session, message)
+    except RatchetError as error:
+        log.warning("messages that were lost could not be asked for: %s", error)
+        return
+    with service.database.session() as session:
+        end_look(session, wanted)
+
+
+def _ask_for(forge: Forge, message: LostMessage) -> None:
+    try:
+        forge.deliver_again(message)
+    except ForgeRefusedError as error:  # it would be refused again, and keeps no other from being asked for
+        log.warning("message %s is not sent again: %s", message.guid, error)
 
 
 def obey_at_forge(service: Service, asked: Asked) -> None:

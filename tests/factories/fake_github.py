@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import socket
@@ -11,12 +12,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 APP_ID = "77"
 LOGIN = "ratchet-bot"
+SLUG = "acme/vision"
 
 Answer = tuple[int, dict[str, str], Any]
 
@@ -33,7 +36,12 @@ class Mood:
 
 
 class FakeGitHub:
-    """What GitHub knows. `calls` are the writes that had an effect: method, path and body."""
+    """What GitHub knows. `calls` are the writes that had an effect: method, path and body.
+
+    The repository has the id 5. It is called `slug` now; asked for by its first name GitHub sends elsewhere, or, where
+    that `is_forgotten`, knows nothing; with a `squatter` that name is another repository's, which answers so.
+    `counted` are the answers that are counted against an hour's requests, `unchanged` those that are not.
+    """
 
     def __init__(self) -> None:
         self.pulls: dict[int, dict[str, Any]] = {}
@@ -44,6 +52,13 @@ class FakeGitHub:
         self.called_at: list[float] = []
         """When each of them came, in seconds since 1970."""
         self.moods: list[Mood] = []
+        self.brought: dict[str, list[int]] = {}
+        self.slug = SLUG
+        self.is_forgotten = False
+        self.squatter: dict[str, Any] | None = None
+        self.installed = {9}
+        self.counted = self.unchanged = 0
+        self.asked_again: list[int] = []
         self.is_app = True
         self.writers: set[str] = set()
         self.app: dict[str, Any] = {}
@@ -68,12 +83,22 @@ class FakeGitHub:
             "title": "A change",
             "state": "open",
             "merged": False,
+            "merged_at": None,
+            "merge_commit_sha": None,
             "user": {"login": "ada"},
             "base": {"ref": "main", "sha": base, "repo": {"id": 5}},
             "head": {"ref": "topic", "sha": head, "repo": {"id": 6 if fork else 5}},
         }
         self.pulls[number] = told | fields
         return self.pulls[number]
+
+    def merge(self, number: int, *shas: str, merged_at: str = "") -> None:
+        """Have a pull request merged as these commits of its base, the last of which GitHub calls its merge commit."""
+        when = merged_at or datetime.now(UTC).isoformat(timespec="seconds")
+        its = {"state": "closed", "merged": True, "merged_at": when, "merge_commit_sha": shas[-1]}
+        self.pulls[number] |= its
+        for sha in shas:
+            self.brought.setdefault(sha, []).append(number)
 
     def runs_of(self, sha: str) -> list[dict[str, Any]]:
         """Return the check runs of a commit, in the order in which they were made."""
@@ -82,6 +107,10 @@ class FakeGitHub:
     def handle(self, method: str, path: str, query: dict[str, list[str]], body: Any) -> tuple[Answer, bool]:
         """Return the answer, and whether the connection is cut in place of it."""
         with self._lock:
+            elsewhere = self._elsewhere(method, path)
+            if elsewhere is not None:
+                return elsewhere, False
+            path = path.replace(f"/repos/{self.slug}", f"/repos/{SLUG}", 1)
             mood = self._mood() if method != "GET" and not path.endswith("/access_tokens") else None
             if mood is not None and mood.status:
                 return (mood.status, mood.headers, {"message": mood.message}), False
@@ -94,6 +123,17 @@ class FakeGitHub:
                         self.called_at.append(time.time())
                     return answer, bool(mood and mood.cut_after)
             return (404, {}, {"message": "Not Found"}), False
+
+    def _elsewhere(self, method: str, path: str) -> Answer | None:
+        """Return the answer to who asks for the repository by a name that it does not have any more."""
+        if self.slug == SLUG or not path.startswith(f"/repos/{SLUG}"):
+            return None
+        if self.squatter is not None:
+            return 200, {}, self.squatter
+        if self.is_forgotten:
+            return 404, {}, {"message": "Not Found"}
+        where = f"{self.url}/repositories/5{path.removeprefix(f'/repos/{SLUG}')}"
+        return (301 if method == "GET" else 307), {"location": where}, {"message": "Moved", "url": where}
 
     def _mood(self) -> Mood | None:
         if not self.moods:
@@ -132,6 +172,10 @@ def _list_pulls(github: FakeGitHub, found: list[Any], query: dict[str, list[str]
     page, size = int(query.get("page", ["1"])[0]), int(query.get("per_page", ["30"])[0])
     pulls = [pull for pull in github.pulls.values() if pull["state"] == "open"]
     return 200, {}, pulls[(page - 1) * size : page * size]
+
+
+def _pulls_of_commit(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
+    return 200, {}, [github.pulls[number] for number in github.brought.get(str(found[0]), [])]
 
 
 def _create_run(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
@@ -206,7 +250,30 @@ def _user(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer
     return 200, {}, {"login": LOGIN, "id": 1}
 
 
+def _repository(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
+    if found[0] != 5:
+        return 404, {}, {"message": "Not Found"}
+    return 200, {}, {"id": 5, "full_name": github.slug, "default_branch": "main"}
+
+
+def _deliveries(github: FakeGitHub, found: list[Any], query: dict[str, list[str]], body: Any) -> Answer:
+    begin, size = int(query.get("cursor", ["0"])[0]), int(query.get("per_page", ["30"])[0])
+    sent = github.sent
+    if query.get("status") == ["failure"]:
+        sent = [tried for tried in sent if tried["status_code"] >= 300]
+    end = begin + size
+    link = {"link": f'<{github.url}/app/hook/deliveries?cursor={end}>; rel="next"'} if end < len(sent) else {}
+    return 200, link, sent[begin:end]
+
+
+def _deliver_again(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
+    github.asked_again.append(found[0])
+    return 202, {}, {}
+
+
 def _token(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
+    if found[0] not in github.installed:
+        return 404, {}, {"message": "Not Found"}
     return (
         201,
         {},
@@ -237,6 +304,7 @@ _ROUTES: list[tuple[str, str, _Act]] = [
     (rf"{_R}/check-runs/(\d+)", "PATCH", _update_run),
     (rf"{_R}/check-runs/(\d+)", "GET", _get_run),
     (rf"{_R}/commits/(\w+)/check-runs", "GET", _list_runs),
+    (rf"{_R}/commits/(\w+)/pulls", "GET", _pulls_of_commit),
     (rf"{_R}/statuses/(\w+)", "POST", _create_status),
     (rf"{_R}/issues/(\d+)/comments", "POST", _create_comment),
     (rf"{_R}/issues/(\d+)/comments", "GET", _list_comments),
@@ -248,7 +316,9 @@ _ROUTES: list[tuple[str, str, _Act]] = [
     (r"/app", "GET", lambda github, *_: (200, {}, github.app)),
     (r"/app/installations", "GET", lambda github, *_: (200, {}, github.installations)),
     (r"/app/hook/config", "GET", lambda github, *_: (200, {}, github.hook)),
-    (r"/app/hook/deliveries", "GET", lambda github, *_: (200, {}, github.sent)),
+    (r"/app/hook/deliveries", "GET", _deliveries),
+    (r"/app/hook/deliveries/(\d+)/attempts", "POST", _deliver_again),
+    (r"/repositories/(\d+)", "GET", _repository),
     (r"/app/installations/(\d+)/access_tokens", "POST", _token),
 ]
 
@@ -269,6 +339,13 @@ def _handler(github: FakeGitHub) -> type[BaseHTTPRequestHandler]:
                 self.close_connection = True
                 return
             raw = json.dumps(told).encode()
+            if self.command == "GET" and status == 200:
+                headers = {"etag": f'"{hashlib.sha256(raw).hexdigest()}"', **headers}
+                if self.headers.get("if-none-match") == headers["etag"]:
+                    github.unchanged += 1
+                    status, raw = 304, b""
+                else:
+                    github.counted += 1
             self.send_response(status)
             for name, value in {"content-type": "application/json", **headers}.items():
                 self.send_header(name, value)

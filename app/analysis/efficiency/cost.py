@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from datetime import date
 
+from app.domain.alerts import ExtraCost
 from app.domain.arithmetic import divide, multiply
 from app.domain.derived import Derived, Given, derive
 from app.domain.units import Quantity, dimension, unit_of
 
 NO_PRICE = "no_price"
 MILLION = 1e6
+HOUR_S = 3600.0
+
+TIMES = {"latency_p50": (MILLION, "million iterations"), "wall_time": (1e3, "thousand runs")}
+"""Metrics that are the time of one of something, and of how many of it the cost is told."""
+
+UNCOSTED = ("FLOP", "B")
+"""What is counted over time and is not the work that somebody wants done."""
 
 
 def price_of(hour: float, currency: str, day: date | str, devices: str) -> Given:
@@ -60,3 +68,36 @@ def _cost(formula: str, amount: float, price: Given, devices: Given, throughput:
 def _counted(unit: str) -> str:
     """Return what a throughput counts: `tokens` of `tokens/s`, 1 of `1/s`."""
     return unit_of({symbol: power for symbol, power in dimension(unit).items() if power > 0})
+
+
+def extra_cost(
+    metric: str, unit: str, before: float, after: float, devices: int, price: Given
+) -> ExtraCost | None:
+    """Return what the same work takes more after a metric has changed; None where the metric does not tell that.
+
+    Args:
+        metric: its name.
+        unit: its base unit: `s` for the time of one of something, `tokens/s` and its like for how many are done.
+        before: the metric's value before [unit].
+        after: its value after [unit].
+        devices: how many devices work on it.
+        price: the price of one device for an hour, as of `price_of`.
+    """
+    per, seconds = _seconds_more(metric, unit, before, after)
+    if seconds is None or seconds <= 0:
+        return None
+    hours = seconds * devices / HOUR_S
+    if price.value is None:
+        return ExtraCost(per, hours)
+    return ExtraCost(per, hours, hours * price.value, price.unit.partition("/")[0])
+
+
+def _seconds_more(metric: str, unit: str, before: float, after: float) -> tuple[str, float | None]:
+    """Return of how much of what, and how many seconds more it takes; None where nobody can tell."""
+    if metric in TIMES and unit == "s":
+        amount, per = TIMES[metric]
+        return per, amount * (after - before)
+    counted, slash, time = unit.partition("/")
+    if not slash or time != "s" or counted in UNCOSTED or min(before, after) <= 0:
+        return "", None
+    return f"million {'of them' if counted == '1' else counted}", MILLION * (1 / after - 1 / before)

@@ -27,6 +27,7 @@ UNKNOWN_WAIT_S = 60.0
 """How long to wait where GitHub limits without saying until when [s]."""
 
 MOST_SAID = 300
+REDIRECTS = (301, 302, 307, 308)
 LIMITED = ("rate limit", "abuse")
 """Words of a refusal that is one of time alone."""
 
@@ -116,7 +117,9 @@ class Connection:
             base_url=self._api,
             timeout=CALL_S,
             auto_retry=False,
-            http_cache=False,
+            http_cache=False,  # `remembered` asks conditionally where that pays
+            follow_redirects=False,
+            event_hooks={"request": [], "response": [_refuse_redirect]},
             cache_strategy=cache,
         )
 
@@ -145,6 +148,15 @@ def told() -> Iterator[None]:
         raise _ours(error) from None
 
 
+def _refuse_redirect(response: Any) -> None:
+    """Raise where GitHub sends us elsewhere: a write that follows may turn into a read, and the new place is kept."""
+    if response.status_code in REDIRECTS:
+        raise ForgeRefusedError(
+            f"{response.request.method} {response.request.url.path}: {response.status_code} it has moved",
+            status=response.status_code,
+        )
+
+
 def _ours(error: Any) -> UnavailableError:
     """Return our error for one of githubkit's; what went wrong with an installation's token is within another."""
     from githubkit.exception import GitHubException, RateLimitExceeded, RequestFailed
@@ -152,6 +164,8 @@ def _ours(error: Any) -> UnavailableError:
     cause = getattr(error, "exc", None)
     if isinstance(cause, GitHubException):
         return _ours(cause)
+    if isinstance(cause, UnavailableError):
+        return cause
     if isinstance(error, RateLimitExceeded):
         wait_s = error.retry_after.total_seconds() or UNKNOWN_WAIT_S
         return ForgeBusyError(_said(error), wait_s=max(wait_s, 1.0))
@@ -162,7 +176,7 @@ def _ours(error: Any) -> UnavailableError:
         return ForgeBusyError(said, wait_s=UNKNOWN_WAIT_S)
     if status >= 500 or status in (401, 408):
         return UnavailableError(said)
-    return ForgeRefusedError(said)
+    return ForgeRefusedError(said, status=status)
 
 
 def _said(error: Any) -> str:

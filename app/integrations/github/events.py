@@ -17,6 +17,7 @@ from app.domain.forge import (
     BranchEvent,
     ButtonEvent,
     CommandEvent,
+    Connected,
     Disconnected,
     Event,
     Ignored,
@@ -56,7 +57,11 @@ class _OfRepository(_Lenient):
 
     @property
     def source(self) -> Source:
-        place = Place(self.repository.full_name, self.installation.id if self.installation else None)
+        place = Place(
+            self.repository.full_name,
+            self.installation.id if self.installation else None,
+            self.repository.id,
+        )
         return Source(self.repository.id, place, self.repository.default_branch)
 
 
@@ -119,15 +124,19 @@ class _Pressed(_OfRepository):
 
 class _Known(_Lenient):
     id: int
+    full_name: str = ""
 
 
 class _InstallationRepositories(_Lenient):
     action: str
+    installation: _Installation | None = None
+    repositories_added: list[_Known] = []
     repositories_removed: list[_Known] = []
 
 
 class _InstallationEvent(_Lenient):
     action: str
+    installation: _Installation | None = None
     repositories: list[_Known] = []
 
 
@@ -189,16 +198,33 @@ def _pressed(payload: Any) -> Event:
 
 def _installation(payload: Any) -> Event:
     message = _InstallationEvent.model_validate(payload)
-    if message.action not in ("deleted", "suspend"):
-        return Ignored(f"nothing follows from an installation that is {message.action}")
-    return Disconnected(tuple(repository.id for repository in message.repositories))
+    if message.action in ("created", "unsuspend"):
+        return _connected(message.installation, message.repositories)
+    if message.action in ("deleted", "suspend"):
+        return _disconnected(message.installation, message.repositories)
+    return Ignored(f"nothing follows from an installation that is {message.action}")
 
 
 def _installation_repositories(payload: Any) -> Event:
     message = _InstallationRepositories.model_validate(payload)
-    if not message.repositories_removed:
-        return Ignored("no repository was taken away")
-    return Disconnected(tuple(repository.id for repository in message.repositories_removed))
+    if message.repositories_removed:
+        return _disconnected(message.installation, message.repositories_removed)
+    if message.repositories_added:
+        return _connected(message.installation, message.repositories_added)
+    return Ignored("no repository was given or taken away")
+
+
+def _connected(its: _Installation | None, repositories: list[_Known]) -> Event:
+    named = tuple(
+        (repository.id, repository.full_name) for repository in repositories if repository.full_name
+    )
+    return Connected(its.id, named) if its else Ignored("an installation that is not named")
+
+
+def _disconnected(its: _Installation | None, repositories: list[_Known]) -> Event:
+    if its is None and not repositories:
+        return Ignored("an installation that is not named")
+    return Disconnected(its.id if its else None, tuple(repository.id for repository in repositories))
 
 
 def _ping(payload: Any) -> Event:

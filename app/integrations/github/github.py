@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import base64
+import functools
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
+from datetime import datetime
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from app.domain.errors import UnavailableError
 from app.domain.forge import (
@@ -18,12 +20,17 @@ from app.domain.forge import (
     CheckState,
     CheckText,
     CommentText,
+    LostMessage,
+    MergedPull,
     OpenPull,
     Place,
     Pull,
     Text,
 )
-from app.integrations.github.connection import Connection, Credentials, told
+from app.integrations.forge import ForgeBusyError, ForgeMovedError, ForgeRefusedError
+from app.integrations.github import messages
+from app.integrations.github.connection import REDIRECTS, Connection, Credentials, told
+from app.integrations.github.remembered import Remembered
 
 FETCH_S = 900.0
 """How long a fetch may take [s]."""
@@ -35,6 +42,9 @@ MOST_B = 65_000
 """Of a summary or a comment; GitHub takes 65 535 characters."""
 
 PAGE = 100
+
+UNKNOWN_COMMIT = 422
+"""What GitHub answers where it has no commit of that id."""
 
 WRITERS = ("admin", "write")
 """Permissions of people who may push; `maintain` is told as `write`."""
@@ -49,6 +59,30 @@ _STATUSES = {
 """What a commit status has in place of an outcome: nothing but a failure may keep a change from being merged."""
 
 
+GONE = (*REDIRECTS, 404)
+"""What GitHub answers of a repository that is called otherwise by now."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _where_it_is(
+    ask: Callable[Concatenate[GitHub, Place, P], T],
+) -> Callable[Concatenate[GitHub, Place, P], T]:
+    """Look for the repository by its id where GitHub does not know it by its name any more."""
+
+    @functools.wraps(ask)
+    def asked(github: GitHub, place: Place, /, *arguments: P.args, **options: P.kwargs) -> T:
+        try:
+            return ask(github, place, *arguments, **options)
+        except ForgeRefusedError as error:
+            if error.status in GONE:
+                github._look_for(place)
+            raise
+
+    return asked
+
+
 class GitHub:
     """One GitHub, spoken to as one identity (`integrations.forge.Forge`)."""
 
@@ -56,24 +90,74 @@ class GitHub:
         """Take the addresses of the site and of its API."""
         self._web = web.rstrip("/")
         self._connection = Connection(api.rstrip("/"), credentials)
+        self._remembered = Remembered()
 
     @property
     def _is_app(self) -> bool:
         return self._connection.credentials.is_app
 
+    @_where_it_is
     def pull(self, place: Place, number: int) -> Pull:
         """Return the pull request as it is now."""
+        get = self._rest(place).pulls.get
         with told():
-            answer = self._rest(place).pulls.get(place.owner, place.name, number)
-        return _pull(answer.json())
+            pull = self._remembered.ask(
+                (place, number), lambda tag: get(place.owner, place.name, number, headers=tag), _pull
+            )
+        if place.id not in (0, pull.base_repository):  # another repository has its name by now
+            self._look_for(place)
+        return pull
 
+    @_where_it_is
     def open_pulls(self, place: Place) -> list[OpenPull]:
         """Return all open pull requests."""
-        pulls = _pages(self._rest(place).pulls.list, place.owner, place.name, state="open")
-        return [OpenPull(int(p["number"]), str(p["head"]["sha"]), str(p["base"]["ref"])) for p in pulls]
+        pulls: list[OpenPull] = []
+        for number in count(1):
+            page = self._open_page(place, number)
+            pulls += page
+            if len(page) < PAGE:
+                break
+        return pulls
+
+    def _open_page(self, place: Place, number: int) -> list[OpenPull]:
+        pulls, wanted = self._rest(place).pulls, {"state": "open", "per_page": PAGE, "page": number}
+        with told():
+            return self._remembered.ask(
+                (place, "open", number),
+                lambda tag: pulls.list(place.owner, place.name, **wanted, headers=tag),
+                lambda told_of: [_open(pull) for pull in told_of],
+            )
+
+    @_where_it_is
+    def merged_pull(self, place: Place, sha: str, branch: str) -> MergedPull | None:
+        """Return the pull request that GitHub says a commit of the branch came with.
+
+        Of a branch that was merged into another one first GitHub names both: the one that went into this branch counts.
+        """
+        try:
+            with told():
+                answer = self._rest(place).repos.list_pull_requests_associated_with_commit(
+                    place.owner, place.name, sha, per_page=PAGE
+                )
+        except ForgeRefusedError as error:
+            if error.status == UNKNOWN_COMMIT:
+                return None
+            raise
+        found = [pull for pull in answer.json() if pull.get("merged_at") and pull["base"]["ref"] == branch]
+        of_sha = [pull for pull in found if pull.get("merge_commit_sha") == sha]
+        return min(map(_merged, of_sha or found), key=lambda pull: pull.merged_at, default=None)
 
     def fetch(self, place: Place, into: Path, refs: Mapping[str, str]) -> None:
         """Bring refs into a bare repository; the token is in no file and on no command line."""
+        try:
+            self._fetch(place, into, refs)
+        except ForgeBusyError:
+            raise
+        except UnavailableError:
+            self._look_for(place)
+            raise
+
+    def _fetch(self, place: Place, into: Path, refs: Mapping[str, str]) -> None:
         token = self._connection.git_token(place.installation, place.name)
         into.parent.mkdir(parents=True, exist_ok=True)
         _git(["init", "--quiet", "--bare", str(into)], {})
@@ -83,12 +167,14 @@ class GitHub:
             ["-C", str(into), "fetch", "--quiet", "--no-tags", address, *wanted], _authorized(address, token)
         )
 
+    @_where_it_is
     def may_write(self, place: Place, login: str) -> bool:
         """Say whether this person may push; what somebody is to the repository is asked anew each time."""
         with told():
             answer = self._rest(place).repos.get_collaborator_permission_level(place.owner, place.name, login)
         return answer.json().get("permission") in WRITERS
 
+    @_where_it_is
     def put(self, place: Place, text: Text, known_id: int | None, *, look_first: bool) -> int:
         """Create or update a check run, a commit status or a comment; return its id."""
         if isinstance(text, CommentText):
@@ -96,6 +182,30 @@ class GitHub:
         if self._is_app:
             return self._put_check_run(place, text, known_id, look_first=look_first)
         return self._put_status(place, text)
+
+    def lost_messages(self, since: datetime) -> list[LostMessage]:
+        """Return the failed tries that GitHub tells the app of; of a repository's own webhook it is not asked."""
+        return messages.lost_messages(self._connection.kit(None).rest.apps, since) if self._is_app else []
+
+    def deliver_again(self, message: LostMessage) -> None:
+        """Have GitHub send a message once more."""
+        messages.deliver_again(self._connection.kit(None).rest.apps, message)
+
+    def _look_for(self, place: Place) -> None:
+        """Raise ForgeMovedError where the repository is called otherwise by now; its id stays.
+
+        GitHub describes no such address, but sends there who asks for a repository by its old name.
+        """
+        if not place.id:
+            return
+        try:
+            with told():
+                answer = self._connection.kit(place.installation).request("GET", f"/repositories/{place.id}")
+        except UnavailableError:
+            return
+        its = answer.json()
+        if str(its["full_name"]).lower() != place.slug.lower():
+            raise ForgeMovedError(place, str(its["full_name"]), str(its["default_branch"]))
 
     def _rest(self, place: Place) -> Any:
         return self._connection.kit(place.installation).rest
@@ -181,6 +291,10 @@ def _pages(call: Callable[..., Any], *arguments: Any, **options: Any) -> Iterato
             return
 
 
+def _open(told_of: dict[str, Any]) -> OpenPull:
+    return OpenPull(int(told_of["number"]), str(told_of["head"]["sha"]), str(told_of["base"]["ref"]))
+
+
 def _pull(told_of: dict[str, Any]) -> Pull:
     base, head = told_of["base"], told_of["head"]
     return Pull(
@@ -194,6 +308,11 @@ def _pull(told_of: dict[str, Any]) -> Pull:
         head_repository=int(head["repo"]["id"]) if head.get("repo") else None,
         base_repository=int(base["repo"]["id"]),
     )
+
+
+def _merged(told_of: dict[str, Any]) -> MergedPull:
+    merged_at = datetime.fromisoformat(str(told_of["merged_at"]))
+    return MergedPull(int(told_of["number"]), str(told_of["head"]["sha"]), merged_at)
 
 
 def _check_run(text: CheckText) -> dict[str, Any]:

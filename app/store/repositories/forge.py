@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import delete, exists, func, select, update
+from sqlalchemy import and_, delete, exists, func, or_, select, true, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -65,11 +65,36 @@ def connected(session: Session) -> Sequence[Repository]:
     return session.scalars(select(Repository).where(Repository.is_connected).order_by(Repository.id)).all()
 
 
-def disconnect(session: Session, external_ids: Sequence[int]) -> None:
-    """Note that these repositories may not be reached any more."""
-    session.execute(
-        update(Repository).where(Repository.external_id.in_(external_ids)).values(is_connected=False)
-    )
+def disconnect(session: Session, external_ids: Sequence[int], installation: int | None) -> int:
+    """Note that these repositories, else all, are not reached through an installation any more; return how many.
+
+    One that another installation reaches by now has moved: messages overtake each other.
+    """
+    its = Repository.installation == installation
+    if external_ids:
+        of_it = or_(its, Repository.installation.is_(None)) if installation is not None else true()
+        its = and_(of_it, Repository.external_id.in_(external_ids))
+    statement = update(Repository).where(its, Repository.is_connected).values(is_connected=False)
+    return len(session.scalars(statement.returning(Repository.id)).all())
+
+
+def reconnect(session: Session, repositories: Sequence[tuple[int, str]], installation: int) -> int:
+    """Note that an installation reaches these, (forge's id, slug), else all it reached; return how many are known."""
+    if not repositories:
+        its = update(Repository).where(Repository.installation == installation).values(is_connected=True)
+        return len(session.scalars(its.returning(Repository.id)).all())
+    n = 0
+    for external_id, slug in sorted(repositories):
+        values = {"slug": slug, "installation": installation, "is_connected": True}
+        statement = update(Repository).where(Repository.external_id == external_id).values(values)
+        n += len(session.scalars(statement.returning(Repository.id)).all())
+    return n
+
+
+def move(session: Session, external_id: int, slug: str, branch: str) -> None:
+    """Note what a repository is called now, and its default branch."""
+    where = Repository.external_id == external_id
+    session.execute(update(Repository).where(where).values(slug=slug, branch=branch))
 
 
 def pull_request(session: Session, repository_id: int, number: int) -> PullRequest | None:

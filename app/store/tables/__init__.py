@@ -1,5 +1,6 @@
 """The tables, one module per group of nouns; importing this package maps them all."""
 
+from app.store.tables.alerts import Acceptance, Origin
 from app.store.tables.base import Table
 from app.store.tables.changes import ChangePoint, History
 from app.store.tables.fleet import Control, Device, Environment, Epoch, SelfCheck, Worker
@@ -16,11 +17,13 @@ from app.store.tables.measured import (
     Timing,
     Upload,
 )
+from app.store.tables.messages import Redelivery, Watermark
 from app.store.tables.projects import BenchmarkCase, Commit, Project
-from app.store.tables.service import AuditLog, BrowserSession, Outbox, Token
+from app.store.tables.service import AuditLog, BrowserSession, Key, Outbox, Token
 from app.store.tables.work import Attempt, Job, LeaseDevice, Request, RequestJob
 
 __all__ = [
+    "Acceptance",
     "Attempt",
     "AuditLog",
     "BenchmarkCase",
@@ -37,10 +40,13 @@ __all__ = [
     "History",
     "Invocation",
     "Job",
+    "Key",
     "LeaseDevice",
+    "Origin",
     "Outbox",
     "Project",
     "PullRequest",
+    "Redelivery",
     "Report",
     "Repository",
     "Request",
@@ -57,5 +63,6 @@ __all__ = [
     "Token",
     "Upload",
     "Verdict",
+    "Watermark",
     "Worker",
 ]

@@ -40,6 +40,11 @@ class ChangePoint(Table):
         CheckConstraint(f"kind in ({_KINDS})", name="kind"),
         Index("ix_change_point_series_id", "series_id", "branch", "index"),
         Index("ix_change_point_project_id", "project_id", "id"),
+        Index(
+            "ix_change_point_confirmed_at",
+            "confirmed_at",
+            postgresql_where=text("state = 'confirmed' and label is null"),
+        ),
         Index("ix_change_point_suspected", "first_seen_at", postgresql_where=text("state = 'suspected'")),
         Index(
             "uq_change_point_confirmed",

@@ -33,7 +33,7 @@ class Repository(Table):
     @property
     def place(self) -> Place:
         """Where it is."""
-        return Place(self.slug, self.installation)
+        return Place(self.slug, self.installation, self.external_id)
 
 
 class Delivery(Table):
@@ -89,6 +89,7 @@ class PullRequest(Table):
     """The head that somebody has accepted as it is."""
     accepted_by: Mapped[str | None]
     accepted_reason: Mapped[str | None]
+    accepted_at: Mapped[datetime | None]
     trouble: Mapped[str | None]
     seen_at: Mapped[Now]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, text
+from sqlalchemy import ForeignKey, Index, LargeBinary, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.store.tables.base import Id, Now, Table
@@ -54,6 +54,16 @@ class Outbox(Table):
     attempts: Mapped[int] = mapped_column(server_default="0")
     sent_at: Mapped[datetime | None]
     error: Mapped[str | None]
+
+
+class Key(Table):
+    """A secret of the installation: what is signed with it in one process is known again in every other."""
+
+    __tablename__ = "key"
+
+    name: Mapped[str] = mapped_column(primary_key=True)
+    secret: Mapped[bytes] = mapped_column(LargeBinary)
+    created_at: Mapped[Now]
 
 
 class AuditLog(Table):

@@ -16,7 +16,7 @@ from fastapi.testclient import TestClient
 from httpx import Response
 from sqlalchemy import text
 
-from app.integrations.queue import BRANCH, DELIVERY, FOLLOW, OBEY, SHOW, TELL
+from app.integrations.queue import BRANCH, CHANGE, DELIVERY, FOLLOW, OBEY, SHOW, TELL
 from app.services.conclude_check import conclude_check
 from app.services.relay_outbox import relay_outbox
 from app.tasks import celery_app
@@ -46,6 +46,7 @@ TASKS = {
     "pull.follow": FOLLOW,
     "pull.obey": OBEY,
     "branch.follow": BRANCH,
+    "change.follow": CHANGE,
     "check.show": SHOW,
     "forge.tell": TELL,
 }
@@ -115,6 +116,13 @@ class World:
         """Have GitHub tell of a pull request, and all done that follows."""
         self.tell_of(number, action)
         self.settle()
+
+    def rename(self, slug: str) -> None:
+        """Have the repository be called otherwise on GitHub."""
+        path = self.toy.path.parent.parent / f"{slug}.git"
+        path.parent.mkdir(exist_ok=True)
+        self.toy.path.rename(path)
+        self.toy.path, self.github.slug = path, slug
 
     def tasks_of(self, *topics: str) -> None:
         """Have the messages of each topic done that there are when it is its turn, and keep all others."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from app.config import ServiceSettings
 from app.domain.commands import APPROVE_BUTTON
-from app.domain.forge import CheckOutcome, CheckState, CheckText, CommentText, Ignored, Place
+from app.domain.forge import CheckOutcome, CheckState, CheckText, CommentText, Ignored, LostMessage, Place
 from app.integrations.forge import ForgeRefusedError
 from app.integrations.github.connection import Credentials
 from app.integrations.github.creation import take_created_app
@@ -104,6 +105,28 @@ def test_the_open_pull_requests(app: GitHub) -> None:
     (pull,) = app.open_pulls(PLACE)
     assert pull.number > 0
     assert len(pull.head_sha) == 40
+
+
+def test_the_pull_request_that_brought_a_commit(app: GitHub, token: GitHub) -> None:
+    for github in (app, token):
+        pull = github.merged_pull(PLACE, SHA, "master")
+        assert pull is not None
+        assert (pull.number > 0, len(pull.head_sha)) == (True, 40)
+        assert github.merged_pull(PLACE, SHA, "another-branch") is None
+
+
+def test_what_is_asked_again_with_the_tag_of_its_answer(app: GitHub) -> None:
+    """The description tells of no tags, so the answers are the same; that the header is taken is what counts."""
+    app._remembered._keep((PLACE, 1), '"a-tag"', None)
+    app._remembered._keep((PLACE, "open", 1), '"a-tag"', None)
+    assert app.pull(PLACE, 1).number > 0
+    assert len(app.open_pulls(PLACE)) == 1
+
+
+def test_messages_that_were_lost(app: GitHub, token: GitHub) -> None:
+    assert token.lost_messages(datetime(2000, 1, 1, tzinfo=UTC)) == []
+    assert app.lost_messages(datetime(2000, 1, 1, tzinfo=UTC)) == [], "the example has arrived"
+    app.deliver_again(LostMessage(12_345_678, "0b989ba4-242f-11e5-81e1-c7b6966d2516", datetime.now(UTC)))
 
 
 def test_who_may_write(app: GitHub) -> None:

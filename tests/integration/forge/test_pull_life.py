@@ -61,7 +61,28 @@ def test_a_regression_fails_the_check_and_is_commented_on_once(world: World) -> 
     (comment,) = world.github.comments.values()
     assert comment["body"].startswith("<!-- ratchet:5:1 -->\n### ✗ 1 regressed of 1")
     assert "**+20" in comment["body"]
-    assert run["details_url"] == "http://testserver/checks/1"
+    report = run["details_url"].removeprefix("http://testserver")
+    assert f"[full report](http://testserver{report})" in comment["body"]
+    assert f"[full report](http://testserver{report})" in run["output"]["summary"]
+    assert "1 regressed of 1" in world.client.get(report).text, "without an account"
+
+
+def test_what_goes_on_is_shown_on_the_page_that_renews_itself(world: World) -> None:
+    head = world.push(1, "slower")
+    world.happens(1, "opened")
+    assert world.run_of(head)["details_url"] == "http://testserver/checks/1"
+
+
+def test_the_same_verdict_told_again_is_no_other_text(world: World) -> None:
+    world.push(1, "slower")
+    world.happens(1, "opened")
+    measure(world, slower=1.2)
+    world.settle()
+    calls = len(world.github.calls)
+    for _ in range(2):
+        world.do("check.show", {"check_id": 1})
+        world.settle()
+    assert len(world.github.calls) == calls
 
 
 def test_what_regressed_is_told_where_it_is_written_once(world: World) -> None:

@@ -57,3 +57,22 @@ def test_a_repository_that_cannot_be_asked_is_asked_again_later(connected: World
     connected.service.forge._connection._kits.clear()  # type: ignore[union-attr]
     reconcile(connected)
     assert connected.run_of(head)["status"] == "queued"
+
+
+def test_what_has_not_changed_is_not_counted_against_the_hours_requests(connected: World) -> None:
+    reconcile(connected)
+    counted, unchanged = connected.github.counted, connected.github.unchanged
+    for _ in range(3):
+        reconcile(connected)
+    lists_of_messages = 3
+    assert connected.github.counted - counted == lists_of_messages
+    assert connected.github.unchanged - unchanged == 3
+
+
+def test_a_pull_request_that_has_not_changed_is_not_counted_either(connected: World) -> None:
+    counted = connected.github.counted
+    connected.happens(1, "labeled")
+    assert connected.github.counted == counted
+    connected.push(1, "second")
+    connected.happens(1, "synchronize")
+    assert connected.github.counted == counted + 1

@@ -2,7 +2,13 @@ from datetime import date
 
 import pytest
 
-from app.analysis.efficiency.cost import cost_per_million_tokens, cost_per_sample, no_price, price_of
+from app.analysis.efficiency.cost import (
+    cost_per_million_tokens,
+    cost_per_sample,
+    extra_cost,
+    no_price,
+    price_of,
+)
 from app.domain.derived import Given
 from app.domain.errors import DataError
 
@@ -54,3 +60,36 @@ def test_price_for_something_else_than_time_is_refused():
         cost_per_sample(of(2.5, "EUR"), of(1, "1"), of(10, "samples/s"))
     with pytest.raises(DataError, match="different kinds of units"):
         cost_per_sample(PRICE, of(1, "1"), of(10, "s"))
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit", "before", "after", "per", "seconds"),
+    [
+        ("latency_p50", "s", 0.010, 0.012, "million iterations", 2_000.0),
+        ("wall_time", "s", 40.0, 43.6, "thousand runs", 3_600.0),
+        ("tokens_per_s", "tokens/s", 500.0, 400.0, "million tokens", 500.0),
+        ("goodput_per_s", "1/s", 500.0, 400.0, "million of them", 500.0),
+    ],
+)
+def test_change_for_the_worse_costs_the_device_time_that_the_same_work_takes_more(
+    metric, unit, before, after, per, seconds
+):
+    cost = extra_cost(metric, unit, before, after, 2, PRICE)
+    assert cost.per == per
+    assert cost.device_hours == pytest.approx(2 * seconds / 3600)
+    assert (cost.money, cost.currency) == (pytest.approx(cost.device_hours * 2.5), "EUR")
+    assert extra_cost(metric, unit, before, after, 2, no_price("cpu")).money is None
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit", "before", "after"),
+    [
+        ("latency_p99", "s", 0.01, 0.02),
+        ("peak_memory", "B", 1e9, 2e9),
+        ("bytes_per_s", "B/s", 2e9, 1e9),
+        ("samples_per_s", "samples/s", 5.0, 0.0),
+        ("latency_p50", "s", 0.02, 0.01),
+    ],
+)
+def test_what_does_not_tell_the_time_of_work_has_no_cost(metric, unit, before, after):
+    assert extra_cost(metric, unit, before, after, 1, PRICE) is None
