@@ -34,6 +34,7 @@ FOLLOW = "ratchet.follow"
 OBEY = "ratchet.obey"
 RECONCILE = "ratchet.reconcile"
 BRANCH = "ratchet.branch"
+SCHEDULE = "ratchet.schedule"
 SHOW = "ratchet.show"
 TELL = "ratchet.tell"
 HINT = "ratchet.hint"
@@ -57,6 +58,7 @@ _TASK_OF_TOPIC = {
     "forge.delivery": DELIVERY,
     "pull.follow": FOLLOW,
     "branch.follow": BRANCH,
+    "schedule.follow": SCHEDULE,
     "pull.obey": OBEY,
     "check.show": SHOW,
     "forge.tell": TELL,

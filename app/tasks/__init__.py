@@ -27,8 +27,10 @@ from app.services.prune_bundles import prune_bundles
 from app.services.receive_delivery import find_lost_deliveries
 from app.services.relay_outbox import find_lost_hints
 from app.services.render_report import store_report
+from app.services.schedules import ask_due, find_lost_ticks
 from app.services.sweep_suspicions import find_stale_suspicions, sweep_suspicion
 from app.services.tell_pull import find_untold
+from app.store.repositories import clock
 from app.tasks.forge import register_forge
 from app.tasks.registering import task
 from app.wiring import Service
@@ -149,6 +151,9 @@ def _register_clockwork(app: Celery, service: Service) -> None:
             with service.database.session() as session:
                 find_lost_deliveries(session, older_than=late)
                 find_untold(session, older_than=late)
+            with service.database.session() as session:
+                ask_due(session, clock.now(session))
+                find_lost_ticks(session, older_than=late)
         sweep_suspicions(service)
         with service.database.session() as session:
             tend_devices(session, settings)

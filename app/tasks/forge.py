@@ -12,12 +12,15 @@ from sqlalchemy.orm import Session
 from app.domain.errors import RatchetError
 from app.integrations import queue
 from app.integrations.forge import Forge, ForgeBusyError, ForgeRefusedError
-from app.services.follow_branch import branch_of, follow_branch, look_at_branch
+from app.services.follow_branch import EVENT, follow_branch, pushed_branch
 from app.services.follow_pull import compared_by, follow_pull
+from app.services.follow_schedule import due_at_tick, follow_schedule, refuse_tick
+from app.services.growth import look_at_branch
 from app.services.look_at_pull import look_at_pull, place_of
 from app.services.obey import Asked, ask_again, drop, obey
 from app.services.receive_delivery import act_on_delivery, want_branch, want_look
 from app.services.reconcile_pulls import compare_pulls, places_to_ask
+from app.services.schedules import want_tick
 from app.services.tell_forge import end_turn, say, take_turn
 from app.services.tell_pull import show_check
 from app.store.repositories import clock
@@ -56,6 +59,11 @@ def register_forge(app: Celery, service: Service) -> None:
         follow_branch_at_forge(service, repository_id)
         service.relay_soon()
 
+    @task(app, queue.SCHEDULE)
+    def schedule(tick_id: int) -> None:
+        follow_schedule_at_forge(service, tick_id)
+        service.relay_soon()
+
     @task(app, queue.OBEY)
     def do_as_asked(repository_id: int, number: int, comment: int, author: str, text: str) -> None:
         obey_at_forge(service, Asked(repository_id, number, comment, author, text))
@@ -78,7 +86,7 @@ def _answer(
     what: str,
     ask: Callable[[Forge], T],
     again: Callable[[Session, float], None],
-    refused: Callable[[Session], None] = lambda session: None,
+    refused: Callable[[Session, str], None] = lambda session, why: None,
 ) -> T | None:
     """Return what the forge says, None where it does not; it is asked again unless it would refuse again."""
     assert service.forge is not None
@@ -87,7 +95,7 @@ def _answer(
     except ForgeRefusedError as error:
         log.warning("%s is not to be had: %s", what, error)
         with service.database.session() as session:
-            refused(session)
+            refused(session, str(error))
     except RatchetError as error:
         log.warning("%s could not be looked at: %s", what, error)
         wait_s = error.wait_s if isinstance(error, ForgeBusyError) else 0.0
@@ -120,16 +128,36 @@ def follow_branch_at_forge(service: Service, repository_id: int) -> None:
     if service.forge is None:
         return
     with service.database.session() as session:
-        its = branch_of(session, repository_id)
-    grown = _answer(
+        (its, since), asked_at = pushed_branch(session, repository_id), clock.now(session)
+    seen = _answer(
         service,
         f"{its.name} of {its.place.slug}",
-        lambda forge: look_at_branch(forge, service.settings, its),
+        lambda forge: look_at_branch(forge, service.settings, its, EVENT, since),
         lambda session, wait_s: want_branch(session, repository_id, delay_s=wait_s),
     )
-    if grown is not None:
+    if seen is not None:
         with service.database.session() as session:
-            follow_branch(session, service.settings, repository_id, its, grown)
+            follow_branch(session, service.settings, repository_id, since, seen, asked_at)
+
+
+def follow_schedule_at_forge(service: Service, tick_id: int) -> None:
+    """Have measured what a schedule is due for; what the forge does not give now is asked for again."""
+    if service.forge is None:
+        return
+    with service.database.session() as session:
+        due, asked_at = due_at_tick(session, tick_id), clock.now(session)
+    if due is None:
+        return
+    seen = _answer(
+        service,
+        f"{due.branch.name} of {due.branch.place.slug}",
+        lambda forge: look_at_branch(forge, service.settings, due.branch, due.name, due.since),
+        lambda session, wait_s: want_tick(session, tick_id, delay_s=wait_s),
+        lambda session, why: refuse_tick(session, tick_id, why),
+    )
+    if seen is not None:
+        with service.database.session() as session:
+            follow_schedule(session, service.settings, due, seen, asked_at)
 
 
 def reconcile_pulls(service: Service) -> None:
@@ -146,6 +174,7 @@ def reconcile_pulls(service: Service) -> None:
             continue
         with service.database.session() as session:
             compare_pulls(session, repository_id, open_pulls)
+            want_branch(session, repository_id)
 
 
 def obey_at_forge(service: Service, asked: Asked) -> None:
@@ -159,7 +188,7 @@ def obey_at_forge(service: Service, asked: Asked) -> None:
         f"what {asked.author} may do at {place.slug}",
         lambda forge: forge.may_write(place, asked.author),
         lambda session, wait_s: ask_again(session, asked, delay_s=wait_s),
-        lambda session: drop(session, asked),
+        lambda session, _: drop(session, asked),
     )
     if may_write is None:
         return

@@ -18,6 +18,7 @@ from app.store.tables.measured import (
 )
 from app.store.tables.projects import BenchmarkCase, Commit, Project
 from app.store.tables.service import AuditLog, BrowserSession, Outbox, Token
+from app.store.tables.triggers import MeasureRequest, MergeGroup, Schedule, ScheduleTick
 from app.store.tables.work import Attempt, Job, LeaseDevice, Request, RequestJob
 
 __all__ = [
@@ -38,6 +39,8 @@ __all__ = [
     "Invocation",
     "Job",
     "LeaseDevice",
+    "MeasureRequest",
+    "MergeGroup",
     "Outbox",
     "Project",
     "PullRequest",
@@ -48,6 +51,8 @@ __all__ = [
     "Result",
     "Run",
     "Sample",
+    "Schedule",
+    "ScheduleTick",
     "SelfCheck",
     "Series",
     "Table",

@@ -16,7 +16,7 @@ from fastapi.testclient import TestClient
 from httpx import Response
 from sqlalchemy import text
 
-from app.integrations.queue import BRANCH, DELIVERY, FOLLOW, OBEY, SHOW, TELL
+from app.integrations.queue import BRANCH, DELIVERY, FOLLOW, OBEY, SCHEDULE, SHOW, TELL
 from app.services.conclude_check import conclude_check
 from app.services.relay_outbox import relay_outbox
 from app.tasks import celery_app
@@ -46,6 +46,7 @@ TASKS = {
     "pull.follow": FOLLOW,
     "pull.obey": OBEY,
     "branch.follow": BRANCH,
+    "schedule.follow": SCHEDULE,
     "check.show": SHOW,
     "forge.tell": TELL,
 }
