@@ -131,6 +131,20 @@ class BranchEvent:
 
 
 @dataclass(frozen=True)
+class MergeGroupEvent:
+    """A merge queue's group waits for its check, or is no more."""
+
+    source: Source
+    head_sha: str
+    head_ref: str
+    """The branch that the queue made for it, without `refs/heads/`."""
+    base_sha: str
+    base_ref: str
+    """The branch that it is merged into, without `refs/heads/`."""
+    is_destroyed: bool
+
+
+@dataclass(frozen=True)
 class CommandEvent:
     """Somebody asked for something in a pull request's comment."""
 
@@ -165,4 +179,4 @@ class Ignored:
     why: str
 
 
-Event = PullEvent | BranchEvent | CommandEvent | RerunEvent | Disconnected | Ignored
+Event = PullEvent | BranchEvent | MergeGroupEvent | CommandEvent | RerunEvent | Disconnected | Ignored

@@ -37,6 +37,7 @@ BRANCH = "ratchet.branch"
 SCHEDULE = "ratchet.schedule"
 SHOW = "ratchet.show"
 TELL = "ratchet.tell"
+GROUP = "ratchet.group"
 HINT = "ratchet.hint"
 
 MOST_HINTS = 8
@@ -59,6 +60,7 @@ _TASK_OF_TOPIC = {
     "pull.follow": FOLLOW,
     "branch.follow": BRANCH,
     "schedule.follow": SCHEDULE,
+    "group.follow": GROUP,
     "pull.obey": OBEY,
     "check.show": SHOW,
     "forge.tell": TELL,

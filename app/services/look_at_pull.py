@@ -20,6 +20,11 @@ EVENT = "pull_request"
 FORK = "it comes from a fork, and code from forks is not run"
 
 
+def why_not_run(pull: Pull) -> str:
+    """Return why a pull request's code is not run, in words for its author; empty where it is."""
+    return FORK if pull.is_fork else ""
+
+
 @dataclass(frozen=True)
 class Seen:
     """A pull request, and of an open one where it left its branch, and what is to be measured.
@@ -64,8 +69,9 @@ def look_at_pull(
     pull = forge.pull(place, number)
     if not pull.is_open:
         return Seen(pull)
-    if pull.is_fork:
-        return Seen(pull, trouble=FORK)
+    why = why_not_run(pull)
+    if why:
+        return Seen(pull, trouble=why)
     refs = f"refs/heads/{pull.base_ref}", f"refs/pull/{number}/head"
     with fetched(forge, settings, place, external_id, *refs) as mirror:
         return _read(mirror, pull, compared)
@@ -76,15 +82,18 @@ def _read(mirror: Mirror, pull: Pull, compared: Compared | None) -> Seen:
     base_sha = mirror.git.merge_base(ours(f"refs/heads/{pull.base_ref}"), head.sha)
     if base_sha is None:
         return Seen(pull, trouble=f"it has no commit in common with {pull.base_ref}")
-    return _measured(mirror, Seen(pull, mirror.commit(base_sha), head), compared)
+    return measured(mirror, Seen(pull, mirror.commit(base_sha), head), base_sha, compared)
 
 
-def _measured(mirror: Mirror, seen: Seen, compared: Compared | None) -> Seen:
-    """Return what is to be measured; settings are base's: nobody changes what is measured of his change with it."""
+def measured(mirror: Mirror, seen: Seen, settings_of: str, compared: Compared | None = None) -> Seen:
+    """Return what is to be measured, by the settings of a commit that others have merged.
+
+    So nobody changes what is measured of his change with it.
+    """
     assert seen.base is not None
     assert seen.head is not None
     try:
-        settings = mirror.settings_at(seen.base.sha)
+        settings = mirror.settings_at(settings_of)
     except DataError as error:
         return replace(seen, trouble=str(error))
     if settings is None:

@@ -13,11 +13,13 @@ from app.domain.forge import (
     Disconnected,
     Event,
     Ignored,
+    MergeGroupEvent,
     PullEvent,
     RerunEvent,
     Source,
 )
 from app.integrations.github.events import read_event
+from app.services.merge_queue import find_lost_groups, keep_group, measure_group_again
 from app.store.repositories import access, forge, outbox
 from app.store.tables import Repository
 
@@ -61,6 +63,8 @@ def _act(session: Session, event: Event) -> str:
     if isinstance(event, BranchEvent):
         want_branch(session, repository.id)
         return f"{repository.branch} is looked at"
+    if isinstance(event, MergeGroupEvent):
+        return keep_group(session, repository.id, event)
     if isinstance(event, CommandEvent):
         return _obey_later(session, repository, event)
     return _measure_again(session, repository, event)
@@ -86,7 +90,10 @@ def _obey_later(session: Session, repository: Repository, event: CommandEvent) -
 
 
 def _measure_again(session: Session, repository: Repository, event: RerunEvent) -> str:
-    """Have the pull requests with this head measured again; the forge lets only people press who may write."""
+    """Have measured again what has this head; the forge lets only people press who may write."""
+    if measure_group_again(session, repository.id, event.sha):
+        access.audit(session, event.author, "group.rerun", f"group/{repository.id}/{event.sha}")
+        return "a merge group is measured again"
     pulls = forge.pulls_of_head(session, repository.id, event.sha)
     for pull in pulls:
         pull.rerun = True
@@ -116,6 +123,7 @@ def find_lost_deliveries(session: Session, *, older_than: timedelta) -> int:
         )
     for repository_id, number in forge.unlooked(session):
         want_look(session, repository_id, number, sent_before=older_than)
+    find_lost_groups(session, older_than=older_than)
     outbox.send_again(session, OBEY, sent_before=older_than)
     forge.forget_deliveries(session, older_than=KEEP)
     return len(lost)

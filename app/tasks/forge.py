@@ -13,16 +13,19 @@ from app.domain.errors import RatchetError
 from app.integrations import queue
 from app.integrations.forge import Forge, ForgeBusyError, ForgeRefusedError
 from app.services.follow_branch import EVENT, follow_branch, pushed_branch
+from app.services.follow_group import follow_group, refuse_group, take_group
 from app.services.follow_pull import compared_by, follow_pull
 from app.services.follow_schedule import due_at_tick, follow_schedule, refuse_tick
 from app.services.growth import look_at_branch
+from app.services.look_at_group import look_at_group
 from app.services.look_at_pull import look_at_pull, place_of
+from app.services.merge_queue import want_group
 from app.services.obey import Asked, ask_again, drop, obey
 from app.services.receive_delivery import act_on_delivery, want_branch, want_look
 from app.services.reconcile_pulls import compare_pulls, places_to_ask
 from app.services.schedules import want_tick
+from app.services.show_check import show_check
 from app.services.tell_forge import end_turn, say, take_turn
-from app.services.tell_pull import show_check
 from app.store.repositories import clock
 from app.tasks.registering import task
 from app.wiring import Service
@@ -62,6 +65,11 @@ def register_forge(app: Celery, service: Service) -> None:
     @task(app, queue.SCHEDULE)
     def schedule(tick_id: int) -> None:
         follow_schedule_at_forge(service, tick_id)
+        service.relay_soon()
+
+    @task(app, queue.GROUP)
+    def group(group_id: int) -> None:
+        follow_group_at_forge(service, group_id)
         service.relay_soon()
 
     @task(app, queue.OBEY)
@@ -158,6 +166,26 @@ def follow_schedule_at_forge(service: Service, tick_id: int) -> None:
     if seen is not None:
         with service.database.session() as session:
             follow_schedule(session, service.settings, due, seen, asked_at)
+
+
+def follow_group_at_forge(service: Service, group_id: int) -> None:
+    """Have a merge queue's group measured, or let go; the forge is waited for without a session."""
+    if service.forge is None:
+        return
+    with service.database.session() as session:
+        group = take_group(session, service.settings, group_id)
+    if group is None:
+        return
+    seen = _answer(
+        service,
+        f"merge group {group.head_ref} of {group.place.slug}",
+        lambda forge: look_at_group(forge, service.settings, group),
+        lambda session, wait_s: want_group(session, group_id, delay_s=wait_s),
+        lambda session, why: refuse_group(session, service.settings, group_id, why),
+    )
+    if seen is not None:
+        with service.database.session() as session:
+            follow_group(session, service.settings, group_id, seen)
 
 
 def reconcile_pulls(service: Service) -> None:

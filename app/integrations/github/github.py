@@ -12,6 +12,7 @@ from typing import Any
 
 from app.domain.errors import UnavailableError
 from app.domain.forge import CheckOutcome, CheckState, CheckText, CommentText, OpenPull, Place, Pull, Text
+from app.integrations.forge import ForgeRefusedError
 from app.integrations.github.connection import Connection, Credentials, told
 
 FETCH_S = 900.0
@@ -214,7 +215,12 @@ def _authorized(address: str, token: str) -> dict[str, str]:
 
 
 def _git(arguments: list[str], env: dict[str, str]) -> None:
-    quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+    quiet = {
+        "LC_ALL": "C",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+    }
     try:
         done = subprocess.run(
             ["git", *arguments],
@@ -228,4 +234,6 @@ def _git(arguments: list[str], env: dict[str, str]) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UnavailableError(f"git {arguments[0]}: {error}") from None
     if done.returncode != 0:
-        raise UnavailableError(f"git could not fetch: {done.stderr.strip()[-500:]}")
+        gone = "couldn't find remote ref" in done.stderr
+        kind = ForgeRefusedError if gone else UnavailableError
+        raise kind(f"git could not fetch: {done.stderr.strip()[-500:]}")

@@ -16,7 +16,7 @@ from fastapi.testclient import TestClient
 from httpx import Response
 from sqlalchemy import text
 
-from app.integrations.queue import BRANCH, DELIVERY, FOLLOW, OBEY, SCHEDULE, SHOW, TELL
+from app.integrations.queue import BRANCH, DELIVERY, FOLLOW, GROUP, OBEY, SCHEDULE, SHOW, TELL
 from app.services.conclude_check import conclude_check
 from app.services.relay_outbox import relay_outbox
 from app.tasks import celery_app
@@ -47,6 +47,7 @@ TASKS = {
     "pull.obey": OBEY,
     "branch.follow": BRANCH,
     "schedule.follow": SCHEDULE,
+    "group.follow": GROUP,
     "check.show": SHOW,
     "forge.tell": TELL,
 }
