@@ -40,7 +40,10 @@ class Forge(Protocol):
         """Return all pull requests of the repository that are open now."""
 
     def fetch(self, place: Place, into: Path, refs: Mapping[str, str]) -> None:
-        """Bring refs and their history into a bare repository, made if it is new: theirs → what we call it there."""
+        """Bring refs and their history into a bare repository, made if it is new: theirs → what we call it there.
+
+        A name that ends in `/*` is all refs that begin so; those that are gone go there, too.
+        """
 
     def may_write(self, place: Place, login: str) -> bool:
         """Say whether this person may push to the repository."""

@@ -31,6 +31,7 @@ EXAMINE = "ratchet.examine"
 ACTIVITY = "ratchet.activity"
 DELIVERY = "ratchet.delivery"
 FOLLOW = "ratchet.follow"
+MEASURE = "ratchet.measure"
 OBEY = "ratchet.obey"
 RECONCILE = "ratchet.reconcile"
 BRANCH = "ratchet.branch"
@@ -61,6 +62,7 @@ _TASK_OF_TOPIC = {
     "branch.follow": BRANCH,
     "schedule.follow": SCHEDULE,
     "group.follow": GROUP,
+    "measure.follow": MEASURE,
     "pull.obey": OBEY,
     "check.show": SHOW,
     "forge.tell": TELL,

@@ -59,10 +59,12 @@ def look_at_pull(
     external_id: int,
     number: int,
     compared: Compared | None = None,
+    suites: tuple[str, ...] = (),
 ) -> Seen:
     """Ask the forge for the pull request, fetch its commits, and read the settings of where it left its branch.
 
-    `compared` is what the check that there is compares: for that no bundle is made.
+    `compared` is what the check that there is compares: for that no bundle is made. `suites` are measured whatever
+    starts them by themselves.
 
     Raises what the forge raises, and DataError where git cannot make sense of what was fetched.
     """
@@ -74,18 +76,24 @@ def look_at_pull(
         return Seen(pull, trouble=why)
     refs = f"refs/heads/{pull.base_ref}", f"refs/pull/{number}/head"
     with fetched(forge, settings, place, external_id, *refs) as mirror:
-        return _read(mirror, pull, compared)
+        return _read(mirror, pull, compared, suites)
 
 
-def _read(mirror: Mirror, pull: Pull, compared: Compared | None) -> Seen:
+def _read(mirror: Mirror, pull: Pull, compared: Compared | None, suites: tuple[str, ...]) -> Seen:
     head = mirror.commit(pull.head_sha)
     base_sha = mirror.git.merge_base(ours(f"refs/heads/{pull.base_ref}"), head.sha)
     if base_sha is None:
         return Seen(pull, trouble=f"it has no commit in common with {pull.base_ref}")
-    return measured(mirror, Seen(pull, mirror.commit(base_sha), head), base_sha, compared)
+    return measured(mirror, Seen(pull, mirror.commit(base_sha), head), base_sha, compared, suites)
 
 
-def measured(mirror: Mirror, seen: Seen, settings_of: str, compared: Compared | None = None) -> Seen:
+def measured(
+    mirror: Mirror,
+    seen: Seen,
+    settings_of: str,
+    compared: Compared | None = None,
+    named: tuple[str, ...] = (),
+) -> Seen:
     """Return what is to be measured, by the settings of a commit that others have merged.
 
     So nobody changes what is measured of his change with it.
@@ -99,7 +107,7 @@ def measured(mirror: Mirror, seen: Seen, settings_of: str, compared: Compared | 
     if settings is None:
         trouble = f"{seen.pull.base_ref} has no {SETTINGS_FILE}: it tells what is measured, once it is merged"
         return replace(seen, trouble=trouble)
-    suites = mirror.touched(settings, EVENT, seen.base, seen.head)
+    suites = named or mirror.touched(settings, EVENT, seen.base, seen.head)
     if not suites:
         trouble = "it touches no path of a suite that is measured on pull requests"
         return replace(seen, settings=settings, trouble=trouble)

@@ -20,6 +20,7 @@ from app.services.announce_results import (
     unexamined_series,
 )
 from app.services.ask_activity import ask, find_unasked, keep_activity, question_of
+from app.services.ask_measure import find_lost_requests
 from app.services.conclude_check import conclude_check
 from app.services.device_jobs import tend_devices
 from app.services.lease_jobs import sweep_leases
@@ -146,8 +147,10 @@ def _register_clockwork(app: Celery, service: Service) -> None:
             find_unexamined(session, settings)
         with service.database.session() as session:
             find_unasked(session, settings)
+        late = timedelta(seconds=settings.hint_age_s)
+        with service.database.session() as session:
+            find_lost_requests(session, older_than=late)
         if settings.has_github:
-            late = timedelta(seconds=settings.hint_age_s)
             with service.database.session() as session:
                 find_lost_deliveries(session, older_than=late)
                 find_untold(session, older_than=late)

@@ -9,11 +9,13 @@ from typing import TypeVar
 from celery import Celery
 from sqlalchemy.orm import Session
 
-from app.domain.errors import RatchetError
+from app.domain.errors import RatchetError, UnavailableError
 from app.integrations import queue
 from app.integrations.forge import Forge, ForgeBusyError, ForgeRefusedError
+from app.services.ask_measure import end_request, want_measuring
 from app.services.follow_branch import EVENT, follow_branch, pushed_branch
 from app.services.follow_group import follow_group, refuse_group, take_group
+from app.services.follow_measure import follow_request, look_at_asked, take_request
 from app.services.follow_pull import compared_by, follow_pull
 from app.services.follow_schedule import due_at_tick, follow_schedule, refuse_tick
 from app.services.growth import look_at_branch
@@ -70,6 +72,11 @@ def register_forge(app: Celery, service: Service) -> None:
     @task(app, queue.GROUP)
     def group(group_id: int) -> None:
         follow_group_at_forge(service, group_id)
+        service.relay_soon()
+
+    @task(app, queue.MEASURE)
+    def measure(request_id: int) -> None:
+        measure_at_forge(service, request_id)
         service.relay_soon()
 
     @task(app, queue.OBEY)
@@ -186,6 +193,33 @@ def follow_group_at_forge(service: Service, group_id: int) -> None:
     if seen is not None:
         with service.database.session() as session:
             follow_group(session, service.settings, group_id, seen)
+
+
+def measure_at_forge(service: Service, request_id: int) -> None:
+    """Have measured what somebody asked for; the forge is waited for without a session."""
+    with service.database.session() as session:
+        asked, asked_at = take_request(session, request_id), clock.now(session)
+        if asked is not None and service.forge is None:
+            end_request(session, request_id, "refused", message="this service is connected with no forge")
+    if asked is None or service.forge is None:
+        return
+    seen = _answer(
+        service,
+        f"what is to be measured of {asked.place.slug}",
+        lambda forge: look_at_asked(forge, service.settings, asked),
+        lambda session, wait_s: want_measuring(session, request_id, delay_s=wait_s),
+        lambda session, why: end_request(session, request_id, "refused", message=why),
+    )
+    if seen is None:
+        return
+    try:
+        with service.database.session() as session:
+            follow_request(session, service.settings, asked, seen, asked_at)
+    except UnavailableError:
+        raise
+    except RatchetError as error:
+        with service.database.session() as session:
+            end_request(session, request_id, "refused", message=str(error))
 
 
 def reconcile_pulls(service: Service) -> None:

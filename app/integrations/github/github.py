@@ -67,9 +67,12 @@ class GitHub:
         into.parent.mkdir(parents=True, exist_ok=True)
         _git(["init", "--quiet", "--bare", str(into)], {})
         wanted = [f"+{theirs}:{ours}" for theirs, ours in refs.items()]
+        # Of all that a pattern brought, what is gone goes: its name may be in the way of another.
+        prune = ["--prune"] if any("*" in ref for ref in refs) else []
         address = f"{self._web}/{place.slug}.git"
         _git(
-            ["-C", str(into), "fetch", "--quiet", "--no-tags", address, *wanted], _authorized(address, token)
+            ["-C", str(into), "fetch", "--quiet", "--no-tags", *prune, address, *wanted],
+            _authorized(address, token),
         )
 
     def may_write(self, place: Place, login: str) -> bool:

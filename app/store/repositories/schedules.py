@@ -18,6 +18,24 @@ def of_repository(session: Session, repository_id: int) -> Sequence[Schedule]:
     return session.scalars(query.order_by(Schedule.name)).all()
 
 
+def of_project(session: Session, project_id: int) -> Sequence[tuple[Schedule, ScheduleTick | None]]:
+    """Return the schedules of the project's repositories that are due some time, each with its newest tick, by name."""
+    newest = (
+        select(func.max(ScheduleTick.planned_at))
+        .where(ScheduleTick.schedule_id == Schedule.id)
+        .scalar_subquery()
+    )
+    its_newest = (ScheduleTick.schedule_id == Schedule.id) & (ScheduleTick.planned_at == newest)
+    rows = session.execute(
+        select(Schedule, ScheduleTick)
+        .join(Repository, Repository.id == Schedule.repository_id)
+        .outerjoin(ScheduleTick, its_newest)
+        .where(Repository.project_id == project_id, Schedule.due_at.is_not(None))
+        .order_by(Schedule.name)
+    ).all()
+    return [(row[0], row[1]) for row in rows]
+
+
 def take_due(session: Session, now: datetime) -> Sequence[Schedule]:
     """Lock and return the schedules that are due, of repositories that can be reached; others skip them."""
     return session.scalars(

@@ -16,7 +16,7 @@ from fastapi.testclient import TestClient
 from httpx import Response
 from sqlalchemy import text
 
-from app.integrations.queue import BRANCH, DELIVERY, FOLLOW, GROUP, OBEY, SCHEDULE, SHOW, TELL
+from app.integrations.queue import BRANCH, DELIVERY, FOLLOW, GROUP, MEASURE, OBEY, SCHEDULE, SHOW, TELL
 from app.services.conclude_check import conclude_check
 from app.services.relay_outbox import relay_outbox
 from app.tasks import celery_app
@@ -48,6 +48,7 @@ TASKS = {
     "branch.follow": BRANCH,
     "schedule.follow": SCHEDULE,
     "group.follow": GROUP,
+    "measure.follow": MEASURE,
     "check.show": SHOW,
     "forge.tell": TELL,
 }

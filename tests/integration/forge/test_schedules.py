@@ -192,6 +192,24 @@ def test_reconciliation_finds_schedules_and_a_push_that_nobody_told_of(world: Wo
     assert asked(world)[-1][::2] == ("push", head)
 
 
+def test_it_is_to_be_seen_what_followed(nightly: World, admin_token: str) -> None:
+    def told() -> list[dict[str, object]]:
+        headers = {"Authorization": f"Bearer {admin_token}"}
+        answer = nightly.client.get("/api/v1/projects/acme/vision/schedules", headers=headers)
+        assert answer.status_code == 200, answer.text
+        return list(answer.json()["schedules"])
+
+    (before,) = told()
+    assert (before["name"], before["last_at"], before["outcome"]) == ("nightly", None, None)
+    strike(nightly)
+    strike(nightly, TOMORROW + timedelta(days=1))
+    (after,) = told()
+    assert str(after["outcome"]).startswith("nothing is new since")
+    nightly.commit("not at night", 2)
+    push(nightly)
+    assert told() == []
+
+
 @pytest.mark.parametrize(
     ("cron", "now", "last", "following"),
     [
