@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import delete, func, select
-from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import Session
+from sqlalchemy.dialects.postgresql import distinct_on, insert
+from sqlalchemy.orm import Session, aliased
 
 from app.store.tables import Repository, Schedule, ScheduleTick
 
@@ -20,16 +20,14 @@ def of_repository(session: Session, repository_id: int) -> Sequence[Schedule]:
 
 def of_project(session: Session, project_id: int) -> Sequence[tuple[Schedule, ScheduleTick | None]]:
     """Return the schedules of the project's repositories that are due some time, each with its newest tick, by name."""
-    newest = (
-        select(func.max(ScheduleTick.planned_at))
-        .where(ScheduleTick.schedule_id == Schedule.id)
-        .scalar_subquery()
+    ticks = select(ScheduleTick).ext(distinct_on(ScheduleTick.schedule_id))
+    newest = aliased(
+        ScheduleTick, ticks.order_by(ScheduleTick.schedule_id, ScheduleTick.planned_at.desc()).subquery()
     )
-    its_newest = (ScheduleTick.schedule_id == Schedule.id) & (ScheduleTick.planned_at == newest)
     rows = session.execute(
-        select(Schedule, ScheduleTick)
+        select(Schedule, newest)
         .join(Repository, Repository.id == Schedule.repository_id)
-        .outerjoin(ScheduleTick, its_newest)
+        .outerjoin(newest, newest.schedule_id == Schedule.id)
         .where(Repository.project_id == project_id, Schedule.due_at.is_not(None))
         .order_by(Schedule.name)
     ).all()
