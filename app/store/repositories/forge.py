@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from app.store.repositories import clock
-from app.store.tables import Check, Delivery, PullRequest, Repository, Target
+from app.store.tables import Check, Delivery, Project, PullRequest, Repository, Target
 
 
 def keep_delivery(session: Session, guid: str, event: str, payload: dict[str, Any]) -> int | None:
@@ -210,6 +210,12 @@ def unlooked(session: Session) -> Sequence[tuple[int, int]]:
         )
     ).all()
     return [(row[0], row[1]) for row in rows]
+
+
+def connected_projects(session: Session) -> frozenset[str]:
+    """Return the names of the projects whose repository can be reached."""
+    joined = select(Project.name).join(Repository, Repository.project_id == Project.id)
+    return frozenset(session.scalars(joined.where(Repository.is_connected)))
 
 
 def owner_of(session: Session, project_id: int) -> Repository | None:
