@@ -30,6 +30,12 @@ class ForgeRefusedError(UnavailableError):
     code = "forge_refused"
 
 
+class ForgeLacksError(UnavailableError):
+    """The forge has no such ref: not yet, or not any more."""
+
+    code = "forge_lacks"
+
+
 class Forge(Protocol):
     """A code forge."""
 
@@ -43,6 +49,7 @@ class Forge(Protocol):
         """Bring refs and their history into a bare repository, made if it is new: theirs → what we call it there.
 
         A name that ends in `/*` is all refs that begin so; those that are gone go there, too.
+        Raises ForgeLacksError for any other name that is of no ref.
         """
 
     def may_write(self, place: Place, login: str) -> bool:

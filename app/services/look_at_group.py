@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from app.config import ServiceSettings
 from app.domain.forge import Place
-from app.integrations.forge import Forge
+from app.integrations.forge import Forge, ForgeLacksError
 from app.services.look_at_pull import Seen, measured, why_not_run
 from app.services.mirrors import Mirror, fetched, ours
+
+GONE = "its branch, or the one that it goes into, is gone"
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,12 @@ def look_at_group(forge: Forge, settings: ServiceSettings, group: Queued) -> See
     if why:
         return SeenGroup(Seen(pull, trouble=why), is_kept_out=True)
     refs = f"refs/heads/{group.head_ref}", f"refs/heads/{group.base_ref}"
-    with fetched(forge, settings, group.place, group.external_id, *refs) as mirror:
-        return _read(mirror, group, Seen(pull, mirror.commit(group.base_sha), mirror.commit(group.head_sha)))
+    try:
+        with fetched(forge, settings, group.place, group.external_id, *refs) as mirror:
+            commits = mirror.commit(group.base_sha), mirror.commit(group.head_sha)
+            return _read(mirror, group, Seen(pull, *commits))
+    except ForgeLacksError:
+        return SeenGroup(Seen(pull, trouble=GONE), is_kept_out=True)
 
 
 def _read(mirror: Mirror, group: Queued, seen: Seen) -> SeenGroup:

@@ -12,7 +12,7 @@ from typing import Any
 
 from app.domain.errors import UnavailableError
 from app.domain.forge import CheckOutcome, CheckState, CheckText, CommentText, OpenPull, Place, Pull, Text
-from app.integrations.forge import ForgeRefusedError
+from app.integrations.forge import ForgeLacksError
 from app.integrations.github.connection import Connection, Credentials, told
 
 FETCH_S = 900.0
@@ -237,6 +237,6 @@ def _git(arguments: list[str], env: dict[str, str]) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UnavailableError(f"git {arguments[0]}: {error}") from None
     if done.returncode != 0:
-        gone = "couldn't find remote ref" in done.stderr
-        kind = ForgeRefusedError if gone else UnavailableError
+        lacks = "couldn't find remote ref" in done.stderr
+        kind = ForgeLacksError if lacks else UnavailableError
         raise kind(f"git could not fetch: {done.stderr.strip()[-500:]}")

@@ -238,6 +238,7 @@ def test_a_branch_that_is_gone_is_told(queue: Queue) -> None:
     queue.world.git("update-ref", "-d", queue.groups[head]["head_ref"])
     queue.tells(head, "checks_requested")
     assert queue.world.run_of(head)["conclusion"] == "neutral"
+    assert "is gone" in queue.world.run_of(head)["output"]["title"]
 
 
 def test_a_branch_that_is_named_otherwise_is_told(queue: Queue) -> None:
