@@ -8,7 +8,19 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
-from app.api import bundles, changes, checks, devices, health, results, runs, series, webhooks, worker
+from app.api import (
+    bundles,
+    changes,
+    checks,
+    devices,
+    health,
+    projects,
+    results,
+    runs,
+    series,
+    webhooks,
+    worker,
+)
 from app.api.errors import add_error_handlers
 from app.api.hub import Hub
 from app.web import add_error_pages, mount_static
@@ -35,7 +47,19 @@ def create_app(service: Service | None = None) -> FastAPI:
     app.state.hub = Hub(its_service.settings.database_url)
     app.add_middleware(GZipMiddleware, minimum_size=2_000)
     add_error_handlers(app)
-    for module in (worker, checks, bundles, results, series, changes, runs, devices, health, webhooks):
+    for module in (
+        worker,
+        checks,
+        bundles,
+        results,
+        series,
+        changes,
+        runs,
+        devices,
+        projects,
+        health,
+        webhooks,
+    ):
         app.include_router(module.router)
     app.include_router(pages)
     mount_static(app)

@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 from app.commands.connection import service_for_call
-from app.commands.progress import follow
+from app.commands.measuring import Narrowed, NotMeasured, check_at_service, remote_request
+from app.commands.progress import watch
 from app.commands.up import interrupt_on_sigterm
 from app.domain.errors import DataError
 from app.domain.verdicts import EXIT_STATUS, Conclusion
@@ -25,9 +26,11 @@ WIDTH_OF_A_LOG = 200
 
 
 @click.command()
-@click.option("--repo", default=".", type=click.Path(path_type=Path), help="The repository (default: here).")
-@click.option("--base", required=True, help="Revision to compare against.")
-@click.option("--head", required=True, help="Revision to judge.")
+@click.option("--repo", type=click.Path(path_type=Path), help="The repository (default: here).")
+@click.option("--project", help="In place of --repo: a project whose repository the service fetches itself.")
+@click.option("--base", help="Revision to compare against.")
+@click.option("--head", help="Revision to judge; with --project a branch or a commit's id.")
+@click.option("--pull", type=click.IntRange(1), help="With --project, in place of --head: a pull request.")
 @click.option("--suite", "suites", multiple=True, help="Only this suite; may be given several times.")
 @click.option(
     "--device", "devices", multiple=True, help="Only this device class (a glob); may be given several times."
@@ -35,9 +38,11 @@ WIDTH_OF_A_LOG = 200
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the table.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write the HTML report to this file.")
 def check(
-    repo: Path,
-    base: str,
-    head: str,
+    repo: Path | None,
+    project: str | None,
+    base: str | None,
+    head: str | None,
+    pull: int | None,
     suites: tuple[str, ...],
     devices: tuple[str, ...],
     as_json: bool,
@@ -45,15 +50,25 @@ def check(
 ) -> int:
     """Check head against base. Exit status: 0 passed, 1 regressed, 2 not measured, 3 inconclusive."""
     interrupt_on_sigterm()
-    repository = Repository(repo)
-    commits = repository.commit(base), repository.commit(head)
-    settings = read_settings_of(repository, commits[1])
-    _refuse_unwritable(html)
-    with service_for_call(_say) as client:
-        wanted = request_of(client, repository, settings, *commits, suites=suites, devices=devices)
-        document, report = run_check(client, wanted)
-    if not client.stays:
-        document["page"] = None
+    narrowed = Narrowed(suites, devices)
+    if project is not None:
+        if repo is not None:
+            raise click.UsageError(
+                "give either --repo or --project: with --project the service fetches it itself"
+            )
+        wanted = remote_request(pull, head, base, narrowed)
+        _refuse_unwritable(html)
+        found = check_at_service(project, wanted)
+    else:
+        if base is None or head is None or pull is not None:
+            raise click.UsageError(
+                "give --base and --head; a pull request is measured with --project and --pull"
+            )
+        found = _check_here(repo or Path(), base, head, html, narrowed)
+    if isinstance(found, NotMeasured):
+        _print(json.dumps(found.document, ensure_ascii=False) if as_json else f"not measured: {found.why}")
+        return EXIT_STATUS[Conclusion.NOT_MEASURED]
+    document, report = found
     if html is not None:
         html.write_text(report, encoding="utf-8")
         document["report"] = str(html)
@@ -61,17 +76,29 @@ def check(
     return EXIT_STATUS[Conclusion(document["conclusion"])]
 
 
+def _check_here(
+    repo: Path, base: str, head: str, html: Path | None, narrowed: Narrowed
+) -> tuple[dict[str, Any], str]:
+    """Return document and report of a check of a repository on this machine."""
+    repository = Repository(repo)
+    commits = repository.commit(base), repository.commit(head)
+    settings = read_settings_of(repository, commits[1])
+    _refuse_unwritable(html)
+    with service_for_call(_say) as client:
+        wanted = request_of(
+            client, repository, settings, *commits, suites=narrowed.suites, devices=narrowed.devices
+        )
+        document, report = run_check(client, wanted)
+    if not client.stays:
+        document["page"] = None
+    return document, report
+
+
 def run_check(
     client: ServiceClient, wanted: dict[str, Any], *, label: str = ""
 ) -> tuple[dict[str, Any], str]:
     """Ask for the check, follow it to its end and return its document and its report; Ctrl-C cancels it."""
-    check_id = client.ask_check(wanted)
-    try:
-        follow(client, check_id, sys.stderr, label=label)
-    except KeyboardInterrupt:
-        client.cancel(check_id)
-        raise
-    return client.check(check_id), client.report(check_id)
+    return watch(client, client.ask_check(wanted), label=label)
 
 
 def read_settings_of(repository: Repository, head: GitCommit) -> str:

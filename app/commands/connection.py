@@ -25,14 +25,18 @@ Say = Callable[[str], None]
 _LOOK_AGAIN_S = 0.5
 
 
-def running_service() -> ServiceClient | None:
-    """Return a client, without patience, of the service that runs already; None where there is none to be known of."""
+def running_service(patience_s: float = 0) -> ServiceClient | None:
+    """Return a client of the service that runs already; None where there is none to be known of.
+
+    Args:
+        patience_s: how long it is asked again while it is away [s].
+    """
     url, token = os.environ.get("RATCHET_URL"), os.environ.get("RATCHET_TOKEN")
     running = connection_of(DataDir(Path(os.environ.get("RATCHET_DATA_DIR") or default_data_dir())))
     if url:
         ours = running if running is not None and running[0] == url.rstrip("/") else None
-        return ServiceClient(_checked(url), token or (ours[1] if ours else None), patience_s=0)
-    return None if running is None else ServiceClient(running[0], token or running[1], patience_s=0)
+        return ServiceClient(_checked(url), token or (ours[1] if ours else None), patience_s=patience_s)
+    return None if running is None else ServiceClient(running[0], token or running[1], patience_s=patience_s)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import time
 from typing import Any, TextIO
 
@@ -30,6 +31,16 @@ def follow(client: ServiceClient, check_id: int, out: TextIO, *, label: str = ""
         if document["state"] == "complete":
             display.close()
             return document
+
+
+def watch(client: ServiceClient, check_id: int, *, label: str = "") -> tuple[dict[str, Any], str]:
+    """Follow a check to its end on standard error; return its document and its report; Ctrl-C cancels it."""
+    try:
+        follow(client, check_id, sys.stderr, label=label)
+    except KeyboardInterrupt:
+        client.cancel(check_id)
+        raise
+    return client.check(check_id), client.report(check_id)
 
 
 class _Display:

@@ -175,6 +175,20 @@ class BranchEvent:
 
 
 @dataclass(frozen=True)
+class MergeGroupEvent:
+    """A merge queue's group waits for its check, or is no more."""
+
+    source: Source
+    head_sha: str
+    head_ref: str
+    """The branch that the queue made for it, without `refs/heads/`."""
+    base_sha: str
+    base_ref: str
+    """The branch that it is merged into, without `refs/heads/`."""
+    is_destroyed: bool
+
+
+@dataclass(frozen=True)
 class CommandEvent:
     """Somebody asked for something in a pull request's comment, or by a label that says the same."""
 
@@ -236,4 +250,14 @@ class Ignored:
     why: str
 
 
-Event = PullEvent | BranchEvent | CommandEvent | ButtonEvent | RerunEvent | Connected | Disconnected | Ignored
+Event = (
+    PullEvent
+    | BranchEvent
+    | MergeGroupEvent
+    | CommandEvent
+    | ButtonEvent
+    | RerunEvent
+    | Connected
+    | Disconnected
+    | Ignored
+)

@@ -49,6 +49,12 @@ class ForgeMovedError(UnavailableError):
         self.id, self.slug, self.branch = place.id, slug, branch
 
 
+class ForgeLacksError(UnavailableError):
+    """The forge has no such ref: not yet, or not any more."""
+
+    code = "forge_lacks"
+
+
 class Forge(Protocol):
     """A code forge."""
 
@@ -65,7 +71,11 @@ class Forge(Protocol):
         """
 
     def fetch(self, place: Place, into: Path, refs: Mapping[str, str]) -> None:
-        """Bring refs and their history into a bare repository, made if it is new: theirs → what we call it there."""
+        """Bring refs and their history into a bare repository, made if it is new: theirs → what we call it there.
+
+        A name that ends in `/*` is all refs that begin so; those that are gone go there, too.
+        Raises ForgeLacksError for any other name that is of no ref.
+        """
 
     def may_write(self, place: Place, login: str) -> bool:
         """Say whether this person may push to the repository."""

@@ -47,6 +47,16 @@ class Repository:
         subject, author, authored_at = (*lines, "", "", "")[:3]
         return GitCommit(sha, subject, author, authored_at)
 
+    def find(self, revision: str) -> str | None:
+        """Return the id of the commit that `revision` names, None where it names none."""
+        wanted = f"{revision}^{{commit}}"
+        result = self._run("rev-parse", "--verify", "--quiet", "--end-of-options", wanted)
+        return result.stdout.decode().strip() if result.returncode == 0 else None
+
+    def is_under(self, sha: str, prefix: str) -> bool:
+        """Say whether a ref whose name begins so has the commit in its history."""
+        return bool(self._git("for-each-ref", "--count=1", f"--contains={sha}", prefix))
+
     def merge_base(self, one: str, other: str) -> str | None:
         """Return the newest commit that both revisions have, None if they have none in common."""
         result = self._compared("merge-base", "--end-of-options", one, other)

@@ -31,12 +31,15 @@ EXAMINE = "ratchet.examine"
 ACTIVITY = "ratchet.activity"
 DELIVERY = "ratchet.delivery"
 FOLLOW = "ratchet.follow"
+MEASURE = "ratchet.measure"
 OBEY = "ratchet.obey"
 RECONCILE = "ratchet.reconcile"
 BRANCH = "ratchet.branch"
 CHANGE = "ratchet.change"
+SCHEDULE = "ratchet.schedule"
 SHOW = "ratchet.show"
 TELL = "ratchet.tell"
+GROUP = "ratchet.group"
 HINT = "ratchet.hint"
 
 MOST_HINTS = 8
@@ -59,6 +62,9 @@ _TASK_OF_TOPIC = {
     "pull.follow": FOLLOW,
     "branch.follow": BRANCH,
     "change.follow": CHANGE,
+    "schedule.follow": SCHEDULE,
+    "group.follow": GROUP,
+    "measure.follow": MEASURE,
     "pull.obey": OBEY,
     "check.show": SHOW,
     "forge.tell": TELL,

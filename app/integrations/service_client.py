@@ -6,6 +6,7 @@ import time
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
@@ -31,7 +32,7 @@ NO_SUCH_ROUTE = "Not Found"
 """What a service says of an address that is none of its own, instead of what there is not."""
 _TIMEOUT = httpx.Timeout(30, connect=5)
 _POLL_S = 20
-_PATIENCE_S = 60.0
+PATIENCE_S = 60.0
 _PAUSE_S = 0.5
 _PASSING = (502, 503, 504)
 """Statuses of a service that is away for a moment."""
@@ -51,7 +52,7 @@ class ServiceClient:
         *,
         stays: bool = True,
         reads_paths: bool = False,
-        patience_s: float = _PATIENCE_S,
+        patience_s: float = PATIENCE_S,
     ) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.url = url.rstrip("/")
@@ -63,6 +64,14 @@ class ServiceClient:
     def ask_check(self, wanted: dict[str, Any]) -> int:
         """Ask for a check and return its id."""
         return int(self._json("POST", "/api/v1/checks", json=wanted)["check"])
+
+    def ask_measure(self, project: str, wanted: dict[str, Any]) -> int:
+        """Ask for something of a connected repository to be measured, and return the request's id."""
+        return int(self._json("POST", _measure(project), json=wanted)["request"])
+
+    def measure(self, project: str, request_id: int) -> dict[str, Any]:
+        """Return what came of a request, once something did, or after a while."""
+        return self._json("GET", f"{_measure(project)}/{request_id}", params={"wait": _POLL_S})
 
     def progress(self, check_id: int, seen: str = "") -> dict[str, Any]:
         """Return how far the check has come, once that differs from what was `seen`, or after a while."""
@@ -114,6 +123,10 @@ class ServiceClient:
             if time.monotonic() > give_up_at:
                 raise failure
             time.sleep(_PAUSE_S)
+
+
+def _measure(project: str) -> str:
+    return f"/api/v1/projects/{quote(project)}/measure"
 
 
 def _error(response: httpx.Response) -> RatchetError:

@@ -1,4 +1,4 @@
-"""A check is not where it was: whoever watches it is told, and so is the forge if it is a pull request's."""
+"""A check is not where it was: whoever watches it is told, and so is the forge where something waits for it there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Unpack
 
 from sqlalchemy.orm import Session
 
-from app.store.repositories import forge, notify, outbox
+from app.store.repositories import forge, merge_groups, notify, outbox
 
 TOPIC = "check.show"
 
@@ -14,7 +14,7 @@ TOPIC = "check.show"
 def check_moved(session: Session, check_id: int) -> None:
     """Tell that something of a check is new; many such words at once are one message to the forge."""
     notify.check_changed(session, check_id)
-    if forge.is_of_pull(session, check_id):
+    if forge.is_of_pull(session, check_id) or merge_groups.is_of_group(session, check_id):
         want_showing(session, check_id)
 
 

@@ -12,11 +12,12 @@ from app.services.access import FORGE
 from app.services.cancel_check import cancel_check
 from app.services.look_at_pull import EVENT, Compared, Known, Seen, wished_of
 from app.services.plan_check import Wish
+from app.services.project_owner import why_not_its_own
 from app.services.receive_delivery import want_look
 from app.services.request_check import CheckRequest, request_check
 from app.services.tell_pull import tell_ended, tell_pull
 from app.settings import settings_digest
-from app.store.repositories import checks, forge, projects
+from app.store.repositories import checks, forge
 from app.store.tables import Check, PullRequest, Repository
 
 
@@ -39,7 +40,7 @@ def follow_pull(
         pull.rerun, pull.wishes = False, []
         _let_go(session, settings, repository, pull, "the pull request was closed")
         return
-    trouble = seen.trouble or _whose(session, repository, seen)
+    trouble = seen.trouble or why_not_its_own(session, repository, seen.settings)
     if trouble:
         _let_go(session, settings, repository, pull, f"superseded by {pull.head_sha[:10]}")
     elif pull.rerun or pull.wishes or not _has_its_check(session, pull, seen):
@@ -53,16 +54,6 @@ def follow_pull(
     pull.rerun, pull.wishes = False, []
     session.flush()
     tell_pull(session, settings, repository, pull)
-
-
-def _whose(session: Session, repository: Repository, seen: Seen) -> str:
-    """Return why its settings are refused: a project is of one repository, and no other writes to its history."""
-    assert seen.settings is not None
-    project = projects.find_project(session, seen.settings.project.name)
-    owner = None if project is None else forge.owner_of(session, project.id)
-    if owner is None or owner.id == repository.id:
-        return ""
-    return f"its settings name the project {seen.settings.project.name}, which is of another repository"
 
 
 def _stored(session: Session, repository: Repository, pull: PullRequest | None, told: Pull) -> PullRequest:

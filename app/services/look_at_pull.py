@@ -67,10 +67,12 @@ def look_at_pull(
     external_id: int,
     number: int,
     known: Known | None = None,
+    suites: tuple[str, ...] = (),
 ) -> Seen:
     """Ask the forge for the pull request, fetch its commits, and read the settings of where it left its branch.
 
     Of a fork nothing is fetched but the commit that was approved. No bundle is made for what there is a check of.
+    `suites` are measured whatever starts them by themselves.
 
     Raises what the forge raises, and DataError where git cannot make sense of what was fetched.
     """
@@ -82,29 +84,39 @@ def look_at_pull(
         return Seen(pull, trouble=UNAPPROVED)
     refs = f"refs/heads/{pull.base_ref}", f"refs/pull/{number}/head"
     with fetched(forge, settings, place, external_id, *refs) as mirror:
-        return _read(mirror, pull, known)
+        return _read(mirror, pull, known, suites)
 
 
-def _read(mirror: Mirror, pull: Pull, known: Known) -> Seen:
+def _read(mirror: Mirror, pull: Pull, known: Known, suites: tuple[str, ...]) -> Seen:
     head = mirror.commit(pull.head_sha)
     base_sha = mirror.git.merge_base(ours(f"refs/heads/{pull.base_ref}"), head.sha)
     if base_sha is None:
         return Seen(pull, trouble=f"it has no commit in common with {pull.base_ref}")
-    return _measured(mirror, Seen(pull, mirror.commit(base_sha), head), known)
+    return measured(mirror, Seen(pull, mirror.commit(base_sha), head), base_sha, known, suites)
 
 
-def _measured(mirror: Mirror, seen: Seen, known: Known) -> Seen:
-    """Return what is to be measured; settings are base's: nobody changes what is measured of his change with it."""
+def measured(
+    mirror: Mirror,
+    seen: Seen,
+    settings_of: str,
+    known: Known | None = None,
+    named: tuple[str, ...] = (),
+) -> Seen:
+    """Return what is to be measured, by the settings of a commit that others have merged.
+
+    So nobody changes what is measured of his change with it.
+    """
+    known = known or Known()
     assert seen.base is not None
     assert seen.head is not None
     try:
-        settings = mirror.settings_at(seen.base.sha)
+        settings = mirror.settings_at(settings_of)
     except DataError as error:
         return replace(seen, trouble=str(error))
     if settings is None:
         trouble = f"{seen.pull.base_ref} has no {SETTINGS_FILE}: it tells what is measured, once it is merged"
         return replace(seen, trouble=trouble)
-    suites = mirror.touched(settings, EVENT, seen.base, seen.head)
+    suites = named or mirror.touched(settings, EVENT, seen.base, seen.head)
     is_compared = known.compared == (seen.base.sha, seen.head.sha, settings_digest(settings))
     is_wanted = bool(wished_of(known.wishes, settings))
     if not suites and not is_wanted and not is_compared:  # what was asked for by hand has its check, too

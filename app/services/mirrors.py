@@ -14,12 +14,19 @@ from app.config import ServiceSettings
 from app.domain.errors import UnavailableError
 from app.domain.forge import Place
 from app.domain.results import CommitRef
+from app.domain.revisions import Revision
 from app.integrations.forge import Forge
 from app.integrations.git import Repository
 from app.services.store_bundle import keep_bundle
 from app.settings import Settings, decode_settings, read_settings
 
 SETTINGS_FILE = "ratchet.toml"
+
+BRANCHES = "refs/heads/*"
+"""All branches of a repository, and no pull request: those may be of forks."""
+
+_OUR_BRANCHES = "refs/branches/"
+"""Where they are in a mirror, under their own names."""
 
 
 @contextmanager
@@ -51,6 +58,8 @@ def _take(handle: int, place: Place) -> None:
 
 def ours(ref: str) -> str:
     """Return what a ref of the forge is called in a mirror: names that would be in each other's way are in none."""
+    if ref == BRANCHES:
+        return f"{_OUR_BRANCHES}*"
     return f"refs/fetched/{hashlib.sha256(ref.encode()).hexdigest()[:20]}"
 
 
@@ -65,6 +74,18 @@ class Mirror:
         """Return the commit that a revision names."""
         found = self.git.commit(revision)
         return CommitRef(found.sha, found.subject, found.author, found.when)
+
+    def branch(self, name: str) -> str:
+        """Return what a branch is called here, where all branches were fetched."""
+        return f"{_OUR_BRANCHES}{name}"
+
+    def on_a_branch(self, named: Revision) -> str | None:
+        """Return the id of a commit that a branch has, None where none does; all branches were fetched."""
+        found = self.git.find(f"{self.branch(named.name)}{named.up}")
+        if found is None and named.may_be_id:
+            found = self.git.find(f"{named.name}{named.up}")
+            return found if found is not None and self.git.is_under(found, _OUR_BRANCHES) else None
+        return found
 
     def settings_at(self, sha: str) -> Settings | None:
         """Return a commit's settings, None where it has none. Raises DataError where they are refused."""

@@ -54,10 +54,11 @@ def publish_run(session: Session, run: Run) -> int:
 
 
 def _branches(session: Session, job: Job) -> dict[str, str | None]:
-    """Return whose history each arm's results extend: a check's head is on no branch yet, its base is."""
+    """Return whose history each arm's results extend: a check's head is on no branch yet, its base usually is."""
     own: str | None = job.policy.get("history") or job.policy.get("branch")
-    of_base = own or job.policy.get("base_branch") or session.get_one(Project, job.project_id).branch
-    return {"base": of_base, "head": own}
+    known: str | None = own or job.policy.get("base_branch")
+    of_base = session.get_one(Project, job.project_id).branch if known is None else known
+    return {"base": of_base or None, "head": own}
 
 
 def _fits(row: VerdictRow, series: KnownSeries) -> bool:

@@ -15,11 +15,13 @@ from app.domain.forge import (
     Disconnected,
     Event,
     Ignored,
+    MergeGroupEvent,
     PullEvent,
     RerunEvent,
     Source,
 )
 from app.integrations.github.events import read_event
+from app.services.merge_queue import find_lost_groups, keep_group, measure_group_again
 from app.store.repositories import access, forge, outbox
 from app.store.tables import Repository
 
@@ -66,6 +68,8 @@ def _act(session: Session, event: Event, delivery_id: int) -> str:
     if isinstance(event, BranchEvent):
         want_branch(session, repository.id)
         return f"{repository.branch} is looked at"
+    if isinstance(event, MergeGroupEvent):
+        return keep_group(session, repository.id, event)
     if isinstance(event, CommandEvent):
         _obey_later(session, repository, event, delivery_id)
         return f"asked for by {event.author} on pull request {event.number}"
@@ -105,7 +109,10 @@ def _obey_button(session: Session, repository: Repository, event: ButtonEvent, d
 
 
 def _measure_again(session: Session, repository: Repository, event: RerunEvent) -> str:
-    """Have the pull requests with this head measured again; the forge lets only people press who may write."""
+    """Have measured again what has this head; the forge lets only people press who may write."""
+    if measure_group_again(session, repository.id, event.sha):
+        access.audit(session, event.author, "group.rerun", f"group/{repository.id}/{event.sha}")
+        return "a merge group is measured again"
     pulls = forge.pulls_of_head(session, repository.id, event.sha)
     for pull in pulls:
         pull.rerun = True
@@ -135,6 +142,7 @@ def find_lost_deliveries(session: Session, *, older_than: timedelta) -> int:
         )
     for repository_id, number in forge.unlooked(session):
         want_look(session, repository_id, number, sent_before=older_than)
+    find_lost_groups(session, older_than=older_than)
     outbox.send_again(session, OBEY, sent_before=older_than)
     forge.forget_deliveries(session, older_than=KEEP)
     return len(lost)

@@ -309,7 +309,7 @@ def _policy(context: _Context, suite: SuiteSettings) -> dict[str, Any]:
     """Return what the judge needs to know of the settings; fixed here, so that no later change moves a verdict."""
     settings = context.wanted.settings
     branches = {"branch": context.wanted.branch, "base_branch": context.wanted.base_branch}
-    of_history = {name: branch for name, branch in branches.items() if branch}
+    of_history = {name: branch for name, branch in branches.items() if branch is not None}
     return {
         **of_history,
         "alpha": ALPHA / context.n_jobs,

@@ -32,7 +32,7 @@ from app.services.check_moved import want_showing
 from app.services.read_check import read_check
 from app.services.report_links import report_link
 from app.settings.values import COMMENTS
-from app.store.repositories import forge, outbox
+from app.store.repositories import forge, merge_groups, outbox
 from app.store.tables import Check, PullRequest, Repository
 
 NAME = "ratchet"
@@ -52,38 +52,46 @@ OUTCOMES = {
 }
 
 
-def show_check(session: Session, settings: ServiceSettings, check_id: int) -> None:
-    """Have the forge told how a check stands, if it is a pull request's newest."""
-    found = forge.pull_of_check(session, check_id)
-    if found is not None:
-        tell_pull(session, settings, found[1], found[0])
-
-
 def tell_pull(session: Session, settings: ServiceSettings, repository: Repository, pull: PullRequest) -> None:
     """Have the forge told how a pull request stands. The caller has locked it: what is newer must not be overtaken."""
     if pull.check_id is None:
         _tell_why_not(session, repository, pull)
         return
-    result = read_check(session, pull.check_id)
+    result = tell_check(session, settings, repository, pull.check_id, pull)
     check = session.get_one(Check, result.id)
-    page, settings_then = report_link(session, settings, check), check.settings
-    text = _of_check(result, page, strict=settings_then["strict"])
-    if (
-        text.state is not CheckState.COMPLETED
-    ):  # whoever follows what goes on wants the page that renews itself
+    page, when = report_link(session, settings, check), check.settings.get("comment", COMMENTS[0])
+    _comment(session, repository, pull, result, page, when)
+
+
+def tell_check(
+    session: Session,
+    settings: ServiceSettings,
+    repository: Repository,
+    check_id: int,
+    pull: PullRequest | None,
+) -> CheckResult:
+    """Have the forge told how a check stands, and return it; what somebody accepted of the pull request passes."""
+    result = read_check(session, check_id)
+    check = session.get_one(Check, result.id)
+    text = _of_check(result, report_link(session, settings, check), strict=check.settings["strict"])
+    if text.state is not CheckState.COMPLETED:  # whoever follows it wants the page that renews itself
         text = replace(text, url=f"{settings.address}/checks/{check.id}")
     _want_run(session, repository, text, f"{result.id}")
-    if pull.accepted_sha == pull.head_sha and text.outcome in (CheckOutcome.FAILURE, CheckOutcome.NEUTRAL):
+    is_accepted = pull is not None and pull.accepted_sha == pull.head_sha
+    if pull is not None and is_accepted and text.outcome in (CheckOutcome.FAILURE, CheckOutcome.NEUTRAL):
         _want_run(session, repository, _accepted(text, pull), f"{result.id}/accepted")
-    _comment(session, repository, pull, result, page, settings_then.get("comment", COMMENTS[0]))
+    return result
 
 
 def _tell_why_not(session: Session, repository: Repository, pull: PullRequest) -> None:
     """Have it told that nothing is measured; not over what another pull request's check says of the same commit."""
     others = forge.pulls_of_head(session, repository.id, pull.head_sha)
     if not any(other.check_id is not None for other in others):
-        text = _unapproved(pull) if awaits_approval(pull) else _untaken(pull)
-        _want_run(session, repository, text, _untaken_name(pull))
+        which = _untaken_name(pull)
+        if awaits_approval(pull):
+            _want_run(session, repository, _unapproved(pull), which)
+        else:
+            tell_untaken(session, repository, pull.head_sha, pull.trouble, which)
 
 
 def awaits_approval(pull: PullRequest) -> bool:
@@ -177,12 +185,16 @@ def _accepted(text: CheckText, pull: PullRequest) -> CheckText:
     )
 
 
-def _untaken(pull: PullRequest) -> CheckText:
+def tell_untaken(session: Session, repository: Repository, sha: str, why: str | None, which: str) -> None:
+    """Have the forge told that nothing is measured of a head, and why; `which` tells whose head it is."""
+    _want_run(session, repository, _untaken(sha, why or "nothing of it is measured"), which)
+
+
+def _untaken(sha: str, why: str) -> CheckText:
     """Return what is said of a head of which nothing is measured, and why."""
-    why = pull.trouble or "nothing of it is measured"
     return CheckText(
         name=NAME,
-        sha=pull.head_sha,
+        sha=sha,
         key="",
         state=CheckState.COMPLETED,
         title=f"not measured: {why.partition(chr(10))[0]}"[:LONGEST_TITLE],
@@ -227,7 +239,7 @@ def find_untold(session: Session, *, older_than: timedelta) -> int:
 
     Whatever a task that died should have wished is found in what it was about.
     """
-    for check_id in forge.unshown(session):
+    for check_id in (*forge.unshown(session), *merge_groups.unshown(session)):
         want_showing(session, check_id, sent_before=older_than)
     waiting = {repository for _, repository in forge.waiting_targets(session)}
     for repository_id in sorted(waiting):

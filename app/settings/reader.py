@@ -9,11 +9,8 @@ from app.settings.parsing import parse_document
 from app.settings.refusals import Refusals
 from app.settings.rules import check_rules
 from app.settings.schema import GATE, PROJECT, SECTIONS, SUITE, Section, homes_of
-from app.settings.values import NIGHTLY, GateSettings, ScheduleSettings, Settings, SuiteSettings
+from app.settings.values import BUILT_IN_CRONS, GateSettings, ScheduleSettings, Settings, SuiteSettings
 from app.settings.wording import backticked, nearest
-
-NIGHTLY_CRON = "0 2 * * *"
-"""When `nightly` is, in UTC, unless the file declares a schedule of that name."""
 
 
 def read_settings(text: str, *, name: str = "ratchet.toml") -> Settings:
@@ -85,16 +82,17 @@ def _settings(draft: dict[str, list[Entry]]) -> Settings:
         gate=next(iter(values[GATE.name]), GateSettings()),
         metrics=values["metric"],
         budgets=values["budget"],
-        schedules=_with_nightly(values["schedule"], values["suite"]),
+        schedules=_with_built_in(values["schedule"], values["suite"]),
         owners=values["owners"],
         prices=values["prices"],
     )
 
 
-def _with_nightly(
+def _with_built_in(
     schedules: tuple[ScheduleSettings, ...], suites: tuple[SuiteSettings, ...]
 ) -> tuple[ScheduleSettings, ...]:
-    """Add the schedule that suites may name without declaring it."""
-    declared = any(schedule.name == NIGHTLY for schedule in schedules)
-    wanted = any(NIGHTLY in suite.on for suite in suites)
-    return (*schedules, ScheduleSettings(NIGHTLY, NIGHTLY_CRON)) if wanted and not declared else schedules
+    """Add the schedules that suites may name without declaring them, where some do."""
+    declared = {schedule.name for schedule in schedules}
+    named = {name for suite in suites for name in suite.on} - declared
+    added = (ScheduleSettings(name, cron) for name, cron in BUILT_IN_CRONS.items() if name in named)
+    return (*schedules, *added)

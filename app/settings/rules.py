@@ -12,7 +12,7 @@ from app.settings.entries import Draft, Entry
 from app.settings.metric_rules import METRIC_RULES
 from app.settings.refusals import Refusals
 from app.settings.schema import METRIC, SCHEDULE, SUITE
-from app.settings.values import EVENTS, NIGHTLY, GateSettings, Thresholds, override_thresholds
+from app.settings.values import BUILT_IN_CRONS, EVENTS, GateSettings, Thresholds, override_thresholds
 from app.settings.wording import nearest, quoted
 
 _MEANS = ("benchmarks", "command")
@@ -81,7 +81,9 @@ def _names_are_unique(draft: Draft, refusals: Refusals) -> None:
 def _triggers_exist(draft: Draft, refusals: Refusals) -> None:
     if not all(schedule.tells("name") for schedule in draft["schedule"]):
         return
-    known = dict.fromkeys((*EVENTS, NIGHTLY, *(schedule.value.name for schedule in draft["schedule"])))
+    known = dict.fromkeys(
+        (*EVENTS, *BUILT_IN_CRONS, *(schedule.value.name for schedule in draft["schedule"]))
+    )
     for suite in (s for s in draft["suite"] if s.tells("on")):
         for index, trigger in enumerate(suite.value.on):
             if trigger not in known:

@@ -168,7 +168,7 @@ SUITE = Section(
             "on",
             t.TRIGGERS,
             "What starts the suite by itself: `pull_request`, `push` (to the project's branch), `nightly`, "
-            "or the name of a `[[schedule]]`. An empty list: it is measured by hand only.",
+            "`weekly`, or the name of a `[[schedule]]`. An empty list: it is measured by hand only.",
         ),
         Key(
             "paths",

@@ -24,8 +24,8 @@ COMMENTS = ("changed", "always", "never")
 EVENTS = ("pull_request", "push")
 """Triggers that are no schedule."""
 
-NIGHTLY = "nightly"
-"""The schedule that exists without being declared."""
+BUILT_IN_CRONS = {"nightly": "0 2 * * *", "weekly": "0 3 * * SUN"}
+"""The schedules that exist without being declared, and when they are, in UTC."""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from app.services.announce_results import (
     unexamined_series,
 )
 from app.services.ask_activity import ask, find_unasked, keep_activity, question_of
+from app.services.ask_measure import find_lost_requests
 from app.services.change_settled import find_unfollowed
 from app.services.conclude_check import conclude_check
 from app.services.device_jobs import tend_devices
@@ -28,9 +29,11 @@ from app.services.prune_bundles import prune_bundles
 from app.services.receive_delivery import find_lost_deliveries
 from app.services.relay_outbox import find_lost_hints
 from app.services.render_report import store_report
+from app.services.schedules import ask_due, find_lost_ticks
 from app.services.serve_later import find_unserved
 from app.services.sweep_suspicions import find_stale_suspicions, sweep_suspicion
 from app.services.tell_pull import find_untold
+from app.store.repositories import clock
 from app.tasks.forge import register_forge
 from app.tasks.registering import task
 from app.wiring import Service
@@ -146,14 +149,18 @@ def _register_clockwork(app: Celery, service: Service) -> None:
             find_unexamined(session, settings)
         with service.database.session() as session:
             find_unasked(session, settings)
+        late = timedelta(seconds=settings.hint_age_s)
+        with service.database.session() as session:
+            find_lost_requests(session, older_than=late)
         if settings.has_github:
-            late = timedelta(seconds=settings.hint_age_s)
             with service.database.session() as session:
                 find_lost_deliveries(session, older_than=late)
                 find_untold(session, older_than=late)
             with service.database.session() as session:
                 find_unserved(session, settings)
                 find_unfollowed(session, older_than=late)
+                ask_due(session, clock.now(session))
+                find_lost_ticks(session, older_than=late)
         sweep_suspicions(service)
         with service.database.session() as session:
             tend_devices(session, settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -11,10 +12,11 @@ from app.api.deps import SessionDep
 from app.domain.errors import NotFoundError
 from app.reports.view import report_view
 from app.services.list_checks import list_checks
+from app.services.measure_again import can_be_measured_again
 from app.services.read_check import read_check
 from app.services.render_report import report_html
-from app.store.repositories import checks
-from app.web.deps import Before, BoundProject, Id, Live
+from app.store.repositories import checks, forge
+from app.web.deps import Before, BoundProject, Id, Live, Viewer
 from app.web.guard import report_policy, secure
 from app.web.render import page
 
@@ -47,15 +49,35 @@ def show_checks(
     """Show the newest checks."""
     found = list_checks(session, project=project or None, project_id=project_id, before=before)
     every = REFRESH_LIST_S if found.is_moving and live and before is None else None
-    return page(request, "checks.html", found=found, project=project or None, before=before, refresh_s=every)
+    return page(
+        request,
+        "checks.html",
+        found=found,
+        project=project or None,
+        measurable=_measurable(found.projects, project, forge.connected_projects(session)),
+        before=before,
+        refresh_s=every,
+    )
+
+
+def _measurable(shown: Sequence[str], chosen: str | None, connected: Collection[str]) -> str | None:
+    """Return the one project that the list is of, if its repository can be reached."""
+    name = chosen or (shown[0] if len(shown) == 1 else None)
+    return name if name in connected and name in shown else None
 
 
 @router.get("/checks/{check_id}")
-def show_check(request: Request, session: SessionDep, check_id: VisibleCheck, live: Live = True) -> Response:
+def show_check(
+    request: Request, session: SessionDep, viewer: Viewer, check_id: VisibleCheck, live: Live = True
+) -> Response:
     """Show one check: its verdict, its jobs, and what its report says."""
     result = read_check(session, check_id)
-    every = REFRESH_CHECK_S if result.state != "complete" and live else None
-    return page(request, "check.html", result=result, view=report_view(result), refresh_s=every)
+    is_done = result.state == "complete"
+    every = REFRESH_CHECK_S if not is_done and live else None
+    again = is_done and can_be_measured_again(session, viewer, check_id)
+    return page(
+        request, "check.html", result=result, view=report_view(result), refresh_s=every, can_repeat=again
+    )
 
 
 @router.get("/checks/{check_id}/report")

@@ -46,6 +46,15 @@ def get_bound_project(viewer: Annotated[Principal | None, Depends(get_viewer)]) 
     return viewer.project_id if viewer else None
 
 
+def get_asker(viewer: Annotated[Principal | None, Depends(get_viewer)]) -> Principal:
+    """Return who is signed in and may have something measured. Raises SignInRequiredError and AccessError."""
+    if viewer is None:
+        raise SignInRequiredError("sign in to have something measured")
+    viewer.require(Scope.JOBS_CREATE)
+    return viewer
+
+
+Asker = Annotated[Principal, Depends(get_asker)]
 Viewer = Annotated[Principal | None, Depends(get_viewer)]
 BoundProject = Annotated[int | None, Depends(get_bound_project)]
 Id = Annotated[int, Path(ge=1, le=_LARGEST_ID)]

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.acceptance.conftest import Running, start_up, stop, wait_for
+from tests.acceptance.conftest import RATCHET, Running, start_up, stop, wait_for
 from tests.acceptance.test_check_command import library
 from tests.factories.fake_github import FakeGitHub, Mood
 from tests.factories.keys import private_key_pem
@@ -130,6 +130,19 @@ def test_a_pull_request_from_its_opening_to_its_verdict(
     assert (len(github.comments), len(github.check_runs)) == (1, 2), (
         "the accepted one is a check run of its own"
     )
+
+    again = subprocess.run(
+        [*RATCHET, "check", "--project", "acceptance/toy", "--pull", "1", "--json"],
+        env=connected.env(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert again.returncode == 1, again.stderr
+    document = json.loads(again.stdout)
+    assert (document["conclusion"], document["head"]) == ("regressed", slow)
+    wait_for(lambda: github.runs_of(slow)[-1]["details_url"].endswith(f"/{document['check']}"), 30)
 
 
 def test_of_quick_pushes_the_last_is_measured_and_asked_for_again(

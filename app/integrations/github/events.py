@@ -21,6 +21,7 @@ from app.domain.forge import (
     Disconnected,
     Event,
     Ignored,
+    MergeGroupEvent,
     Place,
     PullEvent,
     RerunEvent,
@@ -87,6 +88,18 @@ class _PullRequest(_OfRepository):
 class _Push(_OfRepository):
     ref: str
     deleted: bool = False
+
+
+class _Group(_Lenient):
+    head_sha: str
+    head_ref: str
+    base_sha: str
+    base_ref: str
+
+
+class _MergeGroup(_OfRepository):
+    action: str
+    merge_group: _Group
 
 
 class _Issue(_Numbered):
@@ -171,6 +184,21 @@ def _push(payload: Any) -> Event:
     return BranchEvent(message.source)
 
 
+def _merge_group(payload: Any) -> Event:
+    message = _MergeGroup.model_validate(payload)
+    if message.action not in ("checks_requested", "destroyed"):
+        return Ignored(f"nothing follows from a merge group that is {message.action}")
+    group = message.merge_group
+    return MergeGroupEvent(
+        source=message.source,
+        head_sha=group.head_sha,
+        head_ref=group.head_ref.removeprefix("refs/heads/"),
+        base_sha=group.base_sha,
+        base_ref=group.base_ref.removeprefix("refs/heads/"),
+        is_destroyed=message.action == "destroyed",
+    )
+
+
 def _issue_comment(payload: Any) -> Event:
     message = _IssueComment.model_validate(payload)
     if message.issue.pull_request is None or message.action != "created":
@@ -236,6 +264,7 @@ _READERS: dict[str, Callable[[Any], Event]] = {
     "installation": _installation,
     "installation_repositories": _installation_repositories,
     "push": _push,
+    "merge_group": _merge_group,
     "issue_comment": _issue_comment,
     "check_run": _pressed,
     "check_suite": _pressed,

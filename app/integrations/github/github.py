@@ -27,7 +27,7 @@ from app.domain.forge import (
     Pull,
     Text,
 )
-from app.integrations.forge import ForgeBusyError, ForgeMovedError, ForgeRefusedError
+from app.integrations.forge import ForgeBusyError, ForgeLacksError, ForgeMovedError, ForgeRefusedError
 from app.integrations.github import messages
 from app.integrations.github.connection import REDIRECTS, Connection, Credentials, told
 from app.integrations.github.remembered import Remembered
@@ -162,9 +162,12 @@ class GitHub:
         into.parent.mkdir(parents=True, exist_ok=True)
         _git(["init", "--quiet", "--bare", str(into)], {})
         wanted = [f"+{theirs}:{ours}" for theirs, ours in refs.items()]
+        # Of all that a pattern brought, what is gone goes: its name may be in the way of another.
+        prune = ["--prune"] if any("*" in ref for ref in refs) else []
         address = f"{self._web}/{place.slug}.git"
         _git(
-            ["-C", str(into), "fetch", "--quiet", "--no-tags", address, *wanted], _authorized(address, token)
+            ["-C", str(into), "fetch", "--quiet", "--no-tags", *prune, address, *wanted],
+            _authorized(address, token),
         )
 
     @_where_it_is
@@ -369,7 +372,12 @@ def _authorized(address: str, token: str) -> dict[str, str]:
 
 
 def _git(arguments: list[str], env: dict[str, str]) -> None:
-    quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+    quiet = {
+        "LC_ALL": "C",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+    }
     try:
         done = subprocess.run(
             ["git", *arguments],
@@ -383,4 +391,6 @@ def _git(arguments: list[str], env: dict[str, str]) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UnavailableError(f"git {arguments[0]}: {error}") from None
     if done.returncode != 0:
-        raise UnavailableError(f"git could not fetch: {done.stderr.strip()[-500:]}")
+        lacks = "couldn't find remote ref" in done.stderr
+        kind = ForgeLacksError if lacks else UnavailableError
+        raise kind(f"git could not fetch: {done.stderr.strip()[-500:]}")

@@ -18,12 +18,16 @@ PERMISSIONS = {
     "checks": "write",
     "contents": "read",
     "issues": "read",
+    "merge_queues": "read",
     "metadata": "read",
     "pull_requests": "write",
 }
-"""What the app has to be allowed: check runs, commits, to hear of comments, who may push, comments of its own."""
+"""What the app has to be allowed: check runs, commits, to hear of comments, who may push, comments of its own.
 
-EVENTS = ("issue_comment", "pull_request", "push")
+To be told of a merge queue's groups it has to be allowed to read those.
+"""
+
+EVENTS = ("issue_comment", "merge_group", "pull_request", "push")
 """What the app has to be told of; of its own checks GitHub tells an app by itself."""
 
 RANKS = ("", "read", "write", "admin")

@@ -24,6 +24,12 @@ def locked(session: Session, check_id: int) -> Check | None:
     return session.get(Check, check_id, with_for_update=True, populate_existing=True)
 
 
+def newest(session: Session, project_id: int) -> Check | None:
+    """Return the project's newest check, or None."""
+    query = select(Check).where(Check.project_id == project_id).order_by(Check.id.desc()).limit(1)
+    return session.scalars(query).one_or_none()
+
+
 def of_request(session: Session, request_id: int) -> Check | None:
     """Return the request's check, or None."""
     return session.scalars(select(Check).where(Check.request_id == request_id)).one_or_none()

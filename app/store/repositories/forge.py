@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.jobs import JobState
 from app.store.repositories import clock
-from app.store.tables import Check, Delivery, Job, PullRequest, Repository, RequestJob, Target
+from app.store.tables import Check, Delivery, Job, Project, PullRequest, Repository, RequestJob, Target
 
 
 def keep_delivery(session: Session, guid: str, event: str, payload: dict[str, Any]) -> int | None:
@@ -235,6 +235,12 @@ def unlooked(session: Session) -> Sequence[tuple[int, int]]:
         select(PullRequest.repository_id, PullRequest.number).where(is_wanted, PullRequest.state == "open")
     ).all()
     return [(row[0], row[1]) for row in rows]
+
+
+def connected_projects(session: Session) -> frozenset[str]:
+    """Return the names of the projects whose repository can be reached."""
+    joined = select(Project.name).join(Repository, Repository.project_id == Project.id)
+    return frozenset(session.scalars(joined.where(Repository.is_connected)))
 
 
 def owner_of(session: Session, project_id: int) -> Repository | None:

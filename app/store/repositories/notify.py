@@ -18,5 +18,10 @@ def check_changed(session: Session, check_id: int) -> None:
     _notify(session, f"check:{check_id}")
 
 
+def request_ended(session: Session, request_id: int) -> None:
+    """Wake whoever waits for what comes of a request; sent when the transaction commits."""
+    _notify(session, f"measure:{request_id}.")
+
+
 def _notify(session: Session, payload: str) -> None:
     session.execute(text("select pg_notify(:channel, :payload)"), {"channel": CHANNEL, "payload": payload})

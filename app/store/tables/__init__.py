@@ -20,6 +20,7 @@ from app.store.tables.measured import (
 from app.store.tables.messages import Redelivery, Watermark
 from app.store.tables.projects import BenchmarkCase, Commit, Project
 from app.store.tables.service import AuditLog, BrowserSession, Key, Outbox, Token
+from app.store.tables.triggers import MeasureRequest, MergeGroup, Schedule, ScheduleTick
 from app.store.tables.work import Attempt, Job, LeaseDevice, Request, RequestJob
 
 __all__ = [
@@ -42,6 +43,8 @@ __all__ = [
     "Job",
     "Key",
     "LeaseDevice",
+    "MeasureRequest",
+    "MergeGroup",
     "Origin",
     "Outbox",
     "Project",
@@ -54,6 +57,8 @@ __all__ = [
     "Result",
     "Run",
     "Sample",
+    "Schedule",
+    "ScheduleTick",
     "SelfCheck",
     "Series",
     "Table",

@@ -25,6 +25,8 @@ class Repository(Table):
     project_id: Mapped[int | None] = mapped_column(ForeignKey("project.id"), index=True)
     branch_sha: Mapped[str | None]
     """The newest commit of its branch that was asked for as a point of the history."""
+    branch_seen_at: Mapped[datetime | None]
+    """When somebody asked for what is known of its branch: its schedules and its project."""
     is_connected: Mapped[bool] = mapped_column(server_default=text("true"))
     busy_until: Mapped[datetime | None]
     """Somebody writes to the forge for it until then, or the forge asked for so much time."""

@@ -16,7 +16,18 @@ from fastapi.testclient import TestClient
 from httpx import Response
 from sqlalchemy import text
 
-from app.integrations.queue import BRANCH, CHANGE, DELIVERY, FOLLOW, OBEY, SHOW, TELL
+from app.integrations.queue import (
+    BRANCH,
+    CHANGE,
+    DELIVERY,
+    FOLLOW,
+    GROUP,
+    MEASURE,
+    OBEY,
+    SCHEDULE,
+    SHOW,
+    TELL,
+)
 from app.services.conclude_check import conclude_check
 from app.services.relay_outbox import relay_outbox
 from app.tasks import celery_app
@@ -47,6 +58,9 @@ TASKS = {
     "pull.obey": OBEY,
     "branch.follow": BRANCH,
     "change.follow": CHANGE,
+    "schedule.follow": SCHEDULE,
+    "group.follow": GROUP,
+    "measure.follow": MEASURE,
     "check.show": SHOW,
     "forge.tell": TELL,
 }

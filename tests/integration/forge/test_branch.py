@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from app.store.tables import Commit, Job, Request, Result
 from tests.integration.forge.conftest import SETTINGS, SLUG, World
@@ -107,3 +107,13 @@ def test_what_no_suite_asks_for_is_not_measured(world: World, its_settings: str)
 def test_the_first_commit_of_all_has_nothing_before_it(world: World) -> None:
     push(world)
     assert asked(world) == []
+
+
+def test_a_project_of_another_repository_is_not_written_to(world: World) -> None:
+    world.commit("second", 2)
+    push(world)
+    with world.service.database.session() as session:
+        session.execute(text("update repository set external_id = 50"))  # it was another's
+    world.commit("third", 3)
+    push(world)
+    assert len(asked(world)) == 1

@@ -70,7 +70,10 @@ def test_for_people_it_says_what_to_do(capsys: pytest.CaptureFixture[str], githu
     github.app["permissions"] = {"checks": "read", "contents": "read", "metadata": "read"}
     assert run(["github", "doctor"]) == 1
     printed = capsys.readouterr().out
-    assert "✗ Permissions   missing: checks: write, issues: read, pull_requests: write\n" in printed
+    assert (
+        "✗ Permissions   missing: checks: write, issues: read, merge_queues: read, pull_requests: write\n"
+        in printed
+    )
     assert "→ add them at https://github.com/apps/ratchet/permissions" in printed
 
 

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 from httpx import Response
+from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
+from app.domain.results import CommitRef
+from app.store.tables import MeasureRequest, Repository, Schedule
 from app.web import checks as check_pages
 from app.wiring import Service
 from tests.factories import results, stored
@@ -26,6 +29,8 @@ PAGES = [
     "/runs/1",
     "/workers",
     "/health",
+    "/measure?project=%3Cscript%3Ealert(1)%3C/script%3E",
+    "/measure/1",
     "/sign-in",
     "/checks/99",
     "/nothing",
@@ -51,7 +56,23 @@ def reader(service: Service, admin_token: str) -> TestClient:
         )
         stored.check(session, results.hostile())
         stored.check(session, replace(results.running(), project=f"{script}{'x' * 200}"))
+        connected_project(session, script)
     return browser(service, admin_token)
+
+
+def connected_project(session: Session, name: str) -> None:
+    """A project of this name whose repository is connected: branch, suite, schedule and request are called the same."""
+    base, head = CommitRef("a" * 40), CommitRef("b" * 40)
+    check = stored.check(session, replace(results.regressed(), project=name, base=base, head=head))
+    check.settings = check.settings | {"suites": [name, "other"]}
+    repository = Repository(external_id=5, slug=name, branch=name, project_id=check.project_id)
+    session.add(repository)
+    session.flush()
+    its = {"repository_id": repository.id}
+    session.add(Schedule(name=name, cron=name, due_at=stored.now(), **its))
+    asked = {"pull": None, "head": name, "base": name, "suites": [], "devices": []}
+    ended = {"asked_by": name, "outcome": "refused", "message": name}
+    session.add(MeasureRequest(key=name, project_id=check.project_id, **its, **asked, **ended))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tests.factories.browser import SAME_ORIGIN, Page, browser
 
 pytestmark = pytest.mark.postgres
 
-PAGES = ["/", "/checks/1", "/checks/1/report", "/runs", "/runs/1", "/workers", "/health"]
+PAGES = ["/", "/checks/1", "/checks/1/report", "/runs", "/runs/1", "/workers", "/health", "/measure/1"]
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ REFUSALS = {
         '13: `on[1]` in [[suite]] "training": there is no trigger "nigthly" — did you mean "nightly"?',
         (
             '13: `on[2]` in [[suite]] "training": there is no trigger "sometimes"; known: '
-            '"pull_request", "push", "nightly"; any other needs a [[schedule]] of its name'
+            '"pull_request", "push", "nightly", "weekly"; any other needs a [[schedule]] of its name'
         ),
         (
             '17: `timeout` below [suite.env] of [[suite]] "training" is an environment variable; '

@@ -111,6 +111,11 @@ def test_declared_nightly_schedule_replaces_the_built_in_one():
     assert read_settings(text).schedules == (ScheduleSettings("nightly", "15 3 * * *"),)
 
 
+def test_weekly_is_built_in_as_nightly_is():
+    text = (GOOD / "minimal.toml").read_text(encoding="utf-8") + 'on = ["weekly"]\n'
+    assert read_settings(text).schedules == (ScheduleSettings("weekly", "0 3 * * SUN"),)
+
+
 def test_file_whose_suites_never_run_nightly_has_no_schedule():
     assert read("minimal.toml").schedules == ()
 
