@@ -108,6 +108,12 @@ REASONS = {
     "no_price": "no price is known",
     "no_energy": "energy cannot be measured",
     "failed": "an invocation failed",
+    "no_sandbox": "the worker cannot keep untrusted code in",
+    "sandbox_failed": "the worker could not make a sandbox for untrusted code",
+    "untrusted_needs_network": "untrusted code is built without a network",
+    "untrusted_submodules": "submodules of untrusted commits are not fetched",
+    "untrusted_lfs": "files of git-lfs are not fetched for untrusted commits",
+    "no_build_tools": "the tools that base is built with could not be had",
 }
 
 FLAGS = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from app.domain.jobs import JobState
 from app.domain.results import CommitRef
@@ -16,8 +16,9 @@ from app.services.access import FORGE, Scope, issue_token
 from app.services.conclude_check import conclude_check
 from app.services.request_check import CheckRequest, request_check
 from app.settings import read_settings
+from app.store.repositories import fleet
 from app.store.repositories import jobs as job_rows
-from app.store.tables import Check, Job, Worker
+from app.store.tables import Check, Device, Job, Worker
 from app.wiring import Service
 from tests.factories.agent import CPU, FakeAgent, latency_listing
 from tests.factories.checks import BASE, HEAD, SETTINGS
@@ -27,6 +28,7 @@ pytestmark = pytest.mark.postgres
 
 CASE = protocol.CaseId(benchmark="resize", params={"batch": 32})
 LISTING = latency_listing("resize", batch=32)
+COPIED = ("project_id", "suite", "device_class", "base_commit_id", "head_commit_id", "budget_s", "max_pairs")
 Request = Callable[..., int]
 
 
@@ -222,3 +224,44 @@ def test_head_has_not_landed_because_a_stranger_built_upon_it(
     measured(both, 1.0)
     with service.database.session() as session:
         assert [job.is_untrusted for job in job_rows.landed_on(session, CPU)] == [False]
+
+
+@pytest.mark.parametrize(
+    ("purpose", "health", "is_given"),
+    [("self_check", "good", True), ("calibrate", "quarantined", True), ("bridge", "good", False)],
+)
+def test_device_of_the_untrusted_pool_is_looked_after_but_makes_no_point_of_a_history(
+    service: Service,
+    trusted: FakeAgent,
+    stranger: FakeAgent,
+    request_it: Request,
+    purpose: str,
+    health: str,
+    is_given: bool,
+) -> None:
+    like = job_of(service, request_it(untrusted=False))
+    with service.database.session() as session:
+        device = session.scalars(select(Device).where(Device.hardware_id == stranger.hardware_id)).one()
+        device.health = health
+        copied = {name: getattr(like, name) for name in COPIED}
+        session.add(
+            Job(
+                **copied,
+                key=purpose,
+                device_id=device.id,
+                spec=like.spec | {"purpose": purpose},
+                policy=like.policy | {"purpose": purpose},
+            )
+        )
+    lease = stranger.claim()
+    assert (lease is not None) == is_given
+    assert lease is None or (lease.job.purpose, lease.job.sandbox) == (purpose, 0)
+
+
+def test_device_of_the_untrusted_pool_alone_is_not_asked_for_bridges(
+    service: Service, trusted: FakeAgent, stranger: FakeAgent
+) -> None:
+    with service.database.session() as session:
+        known = {device.hardware_id: device for device in session.scalars(select(Device))}
+        assert fleet.is_trusted(session, known[trusted.hardware_id])
+        assert not fleet.is_trusted(session, known[stranger.hardware_id])

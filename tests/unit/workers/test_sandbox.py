@@ -88,11 +88,17 @@ def test_variables_of_a_program_do_not_reach_bubblewrap(run, folder):
     assert len(complaints) <= 1, "but the program's own start"
 
 
-def test_sandbox_that_cannot_be_made_is_no_failure_of_the_program(run, sandbox, tmp_path):
+def test_folder_may_be_closed_to_all_but_its_user(run, folder):
+    folder.chmod(0o700)
+    assert run("pwd").output.text == f"{folder}\n"
+
+
+def test_sandbox_that_cannot_be_made_is_no_failure_of_the_program(run, sandbox, folder):
+    broken = replace(sandbox, limits=replace(Limits(), shared_b=0))
     with pytest.raises(JobError, match="the sandbox could not be set up") as caught:
-        run("true", confinement=Confinement(sandbox))  # its folder, which it shall start in, is not shown
+        run("true", confinement=Confinement(broken, writable=[folder]))
     assert (caught.value.reason, caught.value.retryable) == ("sandbox_failed", True)
-    assert "Can't chdir" in caught.value.log_tail
+    assert "--size" in caught.value.log_tail
 
 
 def test_program_that_fails_like_bubblewrap_is_believed(run):

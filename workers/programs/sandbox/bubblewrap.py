@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import shutil
 import stat
 import sys
@@ -136,18 +137,18 @@ class Sandbox:
             progress = stack.enter_context(_in_memory(b""))
             accounts = stack.enter_context(_in_memory(self._accounts()))
             rules = stack.enter_context(_in_memory(deny_filter()))
-            options = self._options(confinement, cwd, accounts, rules)
+            options = self._options(confinement, accounts, rules)
             given = stack.enter_context(_in_memory(b"\0".join(map(os.fsencode, options)) + b"\0"))
             command = [self.tools["bwrap"], "--json-status-fd", str(progress), "--args", str(given), "--"]
             inherited = [accounts, rules, given, progress]
-            yield Command([*command, *self._stages(env, confinement), *argv], inherited, progress)
+            yield Command([*command, *self._stages(env, cwd, confinement), *argv], inherited, progress)
 
     def _accounts(self) -> bytes:
         user = os.getuid() if self.user is None else self.user
         group = os.getgid() if self.user is None else self.user
         return f"sandbox:x:{user}:{group}::/nonexistent:/bin/sh\n".encode()
 
-    def _options(self, confinement: Confinement, cwd: Path, accounts: int, rules: int) -> list[str]:
+    def _options(self, confinement: Confinement, accounts: int, rules: int) -> list[str]:
         small = ["--perms", "1777", "--size", str(self.limits.shared_b)]
         return [
             *("--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"),
@@ -159,7 +160,7 @@ class Sandbox:
             *_mounts(confinement),
             *("--perms", "0644", "--ro-bind-data", str(accounts), "/etc/passwd"),
             *("--remount-ro", "/dev", "--remount-ro", "/"),
-            *("--seccomp", str(rules), "--chdir", str(cwd)),
+            *("--seccomp", str(rules), "--chdir", "/"),
         ]
 
     def _privileges(self) -> list[str]:
@@ -168,17 +169,31 @@ class Sandbox:
         kept = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")  # for `setpriv`, which gives them up
         return ["--cap-drop", "ALL", *(word for name in kept for word in ("--cap-add", name))]
 
-    def _stages(self, env: Mapping[str, str], confinement: Confinement) -> list[str]:
-        """Return what bubblewrap starts: each becomes the next, and the last of them the program."""
+    def _stages(self, env: Mapping[str, str], cwd: Path, confinement: Confinement) -> list[str]:
+        """Return what bubblewrap starts: each becomes the next, and the last of them the program.
+
+        Only the last goes to the program's folder, which may be closed to any but its user.
+        """
         stages = []
         if self.user is not None:
             groups = sorted({group for path in confinement.devices if (group := _group_of(path))})
             groups_option = f"--groups={','.join(map(str, groups))}" if groups else "--clear-groups"
             own = [f"--reuid={self.user}", f"--regid={self.user}", groups_option]
             stages += [self.tools["setpriv"], *own, "--inh-caps=-all", "--bounding-set=-all"]
-        limits = [f"--nproc={self.limits.processes}", f"--data={self.limits.memory_b}", "--core=0"]
+        limits = [
+            f"--nproc={_allowed(resource.RLIMIT_NPROC, self.limits.processes)}",
+            f"--data={_allowed(resource.RLIMIT_DATA, self.limits.memory_b)}",
+            "--core=0",
+        ]
         stages += [self.tools["prlimit"], *limits, self.tools["choom"], "-n", "1000", "--"]
-        return [*stages, self.tools["env"], "-i", *(f"{name}={value}" for name, value in env.items())]
+        return [
+            *stages,
+            self.tools["env"],
+            "-i",
+            "-C",
+            str(cwd),
+            *(f"{name}={value}" for name, value in env.items()),
+        ]
 
 
 def find_sandbox(limits: Limits | None = None) -> Sandbox | str:
@@ -192,6 +207,12 @@ def find_sandbox(limits: Limits | None = None) -> Sandbox | str:
         return f"{missing[0]} is not installed (Debian's package {package})"
     tools = {name: path for name, path in found.items() if path is not None}
     return Sandbox(tools, USER if os.geteuid() == 0 else None, limits or Limits())
+
+
+def _allowed(limit: int, wanted: int) -> int:
+    """Return what is wanted of a limit, or the less that this process may pass on."""
+    _, most = resource.getrlimit(limit)
+    return wanted if most == resource.RLIM_INFINITY else min(wanted, most)
 
 
 def python_folders() -> list[Path]:

@@ -152,6 +152,7 @@ def _files(data_dir: Path) -> Iterator[tuple[Path, Path]]:
     """Give a folder for the program to write in, and a file that is a secret of the agent's."""
     data_dir.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".probe-", dir=data_dir) as folder:
+        Path(folder).chmod(0o711)  # so that the secret could be seen from outside of the folder
         workspace, secret = Path(folder) / "workspace", Path(folder) / "secret"
         workspace.mkdir()
         secret.write_text("secret")
