@@ -18,6 +18,7 @@ from tests.acceptance.test_check_command import library
 from tests.factories.fake_github import FakeGitHub, Mood
 from tests.factories.keys import private_key_pem
 from tests.factories.repository import SETTINGS, ToyRepository
+from tests.factories.sandbox import needs_sandbox
 
 pytestmark = [pytest.mark.postgres, pytest.mark.redis]
 
@@ -49,7 +50,7 @@ def connected(folder: Path, github: FakeGitHub) -> Iterator[Running]:
         "RATCHET_GITHUB_KEY_FILE": str(forge / "key"),
         "RATCHET_GITHUB_WEBHOOK_SECRET_FILE": str(forge / "secret"),
     }
-    its = start_up(folder / "forge data", env=env)
+    its = start_up(folder / "forge data", "--untrusted", env=env)
     yield its
     stop(its)
 
@@ -174,3 +175,21 @@ def test_what_is_closed_is_measured_no_more_until_it_is_opened_again(
     happens(connected, 3, "reopened")
     wait_for(lambda: concluded(github, head, 2), 120)
     assert states(github, head) == ["cancelled", "failure"]
+
+
+@needs_sandbox
+def test_a_fork_is_measured_once_it_is_approved_and_its_next_push_is_not(
+    connected: Running, github: FakeGitHub, toy: ToyRepository
+) -> None:
+    first = push(toy, github, 4, 10 * LOOPS, fork=True)
+    happens(connected, 4, "opened")
+    wait_for(lambda: states(github, first) == ["action_required"], 30)
+    (asking,) = github.runs_of(first)
+    assert [button["identifier"] for button in asking["actions"]] == ["approve"]
+    say(connected, 4, 4713, f"/ratchet approve {first[:12]}")
+    wait_for(lambda: concluded(github, first, 2), 120)
+    assert states(github, first) == ["action_required", "failure"]
+    assert github.runs_of(first)[-1]["output"]["title"].startswith("1 regressed of ")
+    second = push(toy, github, 4, 20 * LOOPS, fork=True)
+    happens(connected, 4, "synchronize")
+    wait_for(lambda: states(github, second) == ["action_required"], 30)
