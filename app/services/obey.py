@@ -16,7 +16,8 @@ from app.services.answer_of import why_not
 from app.services.plan_check import Wish
 from app.services.receive_delivery import OBEY, want_look
 from app.services.tell_alert import tell_alert
-from app.services.tell_pull import tell_pull, want_text
+from app.services.tell_pull import tell_pull
+from app.services.want_text import want_text
 from app.store.repositories import access, clock, forge, outbox
 from app.store.tables import PullRequest, Repository
 

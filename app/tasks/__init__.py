@@ -32,7 +32,7 @@ from app.services.render_report import store_report
 from app.services.schedules import ask_due, find_lost_ticks
 from app.services.serve_later import find_unserved
 from app.services.sweep_suspicions import find_stale_suspicions, sweep_suspicion
-from app.services.tell_pull import find_untold
+from app.services.want_text import find_untold
 from app.store.repositories import clock
 from app.tasks.forge import register_forge
 from app.tasks.registering import task

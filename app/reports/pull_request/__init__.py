@@ -2,19 +2,30 @@
 
 from app.reports.pull_request.alert import alert_body, alert_marker
 from app.reports.pull_request.annotations import annotations_of
-from app.reports.pull_request.approval import approval_summary, approval_title
+from app.reports.pull_request.check_run import (
+    NAME,
+    accepted_run,
+    ended_run,
+    run_of_check,
+    unapproved_run,
+    untaken_run,
+)
 from app.reports.pull_request.check_text import check_summary, is_worth_a_comment, rests_on_rough_machines
 from app.reports.pull_request.comment import comment_body, marker_of
 
 __all__ = [
+    "NAME",
+    "accepted_run",
     "alert_body",
     "alert_marker",
     "annotations_of",
-    "approval_summary",
-    "approval_title",
     "check_summary",
     "comment_body",
+    "ended_run",
     "is_worth_a_comment",
     "marker_of",
     "rests_on_rough_machines",
+    "run_of_check",
+    "unapproved_run",
+    "untaken_run",
 ]
