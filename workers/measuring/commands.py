@@ -96,7 +96,7 @@ class CommandSuite:
         """Run the command; with no `cases` everything that it reports is returned, else those."""
         result = self._result_file(start)
         clear(result)
-        result.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(result.parent, start)
         argv = ["sh", "-c", ANNOUNCE + self._command]
         env = {**start.env, "RATCHET_RESULT_FILE": str(result)}
         program = Program(
@@ -141,6 +141,14 @@ class CommandSuite:
 
     def _failed(self, status: CaseStatus, reason: str, log_tail: str) -> CaseMeasurement:
         return unmeasured(CaseId(benchmark=self._name), status, reason, log_tail)
+
+
+def _make_folder(folder: Path, start: Start) -> None:
+    """Make a folder for the command to write in, whoever it runs as."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    if missing and start.confinement is not None:
+        start.confinement.sandbox.give(missing[-1])
 
 
 def read_lines(root: Path, path: Path) -> list[ValueLine | BatchLine] | None:

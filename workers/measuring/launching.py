@@ -82,8 +82,10 @@ class Launcher:
         if self._sandbox is None:
             return None
         assert arm.environment is not None
-        caches.mkdir(parents=True, exist_ok=True)
-        self._sandbox.give(home, caches)
+        if not caches.exists():
+            caches.mkdir(parents=True)
+            self._sandbox.give(caches)
+        self._sandbox.give(home)
         drivers = self._devices.driver_files()
         return Confinement(
             self._sandbox,

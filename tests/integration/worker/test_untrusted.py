@@ -333,14 +333,15 @@ def test_folders_of_a_stranger_deeper_than_python_goes_are_removed(repository, t
     assert not (tmp_path / "data/work/7").exists()
 
 
-def test_suite_of_a_command_runs_in_the_sandbox(repository, tmp_path):
+@pytest.mark.parametrize("output", [None, "out/of/this/result.jsonl"])
+def test_suite_of_a_command_runs_in_the_sandbox(repository, tmp_path, output):
     command = (
         'cat /proc/net/dev | wc -l > lines; echo "{\\"metric\\": \\"lines\\", \\"value\\": $(cat lines), '
         '\\"unit\\": \\"count\\", \\"better\\": \\"lower\\"}" >> "$RATCHET_RESULT_FILE"; test ! -e '
         f"'{tmp_path / 'data/agent.lock'}'"
     )
     commit = repository.commit({"a": "b"})
-    service = ServiceDouble(untrusted(repository, commit, commit, command=command))
+    service = ServiceDouble(untrusted(repository, commit, commit, command=command, output=output))
     carried_out(service, tmp_path)
     assert service.finish.outcome == "ok", service.finish
     assert {value.value for case in service.measured() for value in case.values} == {3.0}
