@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import functools
-import os
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import count
 from pathlib import Path
@@ -15,9 +12,6 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from app.domain.errors import UnavailableError
 from app.domain.forge import (
-    Annotation,
-    CheckOutcome,
-    CheckState,
     CheckText,
     CommentText,
     LostMessage,
@@ -27,19 +21,13 @@ from app.domain.forge import (
     Pull,
     Text,
 )
-from app.integrations.forge import ForgeBusyError, ForgeLacksError, ForgeMovedError, ForgeRefusedError
+from app.integrations.forge import ForgeBusyError, ForgeMovedError, ForgeRefusedError
 from app.integrations.github import messages
+from app.integrations.github.answers import merged_pull_of, open_pull_of, pull_of
+from app.integrations.github.bodies import MOST_B, check_run_body, clip_bytes, status_body
 from app.integrations.github.connection import REDIRECTS, Connection, Credentials, told
+from app.integrations.github.fetching import fetch_refs
 from app.integrations.github.remembered import Remembered
-
-FETCH_S = 900.0
-"""How long a fetch may take [s]."""
-
-STATUS_B = 140
-"""Longest description of a commit status; GitHub counts characters, and this many bytes are never more."""
-
-MOST_B = 65_000
-"""Of a summary or a comment; GitHub takes 65 535 characters."""
 
 PAGE = 100
 
@@ -48,16 +36,6 @@ UNKNOWN_COMMIT = 422
 
 WRITERS = ("admin", "write")
 """Permissions of people who may push; `maintain` is told as `write`."""
-
-_STATUSES = {
-    CheckOutcome.SUCCESS: "success",
-    CheckOutcome.NEUTRAL: "success",
-    CheckOutcome.FAILURE: "failure",
-    CheckOutcome.CANCELLED: "error",
-    CheckOutcome.ACTION_REQUIRED: "pending",
-}
-"""What a commit status has in place of an outcome: nothing but a failure may keep a change from being merged."""
-
 
 GONE = (*REDIRECTS, 404)
 """What GitHub answers of a repository that is called otherwise by now."""
@@ -102,7 +80,7 @@ class GitHub:
         get = self._rest(place).pulls.get
         with told():
             pull = self._remembered.ask(
-                (place, number), lambda tag: get(place.owner, place.name, number, headers=tag), _pull
+                (place, number), lambda tag: get(place.owner, place.name, number, headers=tag), pull_of
             )
         if place.id not in (0, pull.base_repository):  # another repository has its name by now
             self._look_for(place)
@@ -125,7 +103,7 @@ class GitHub:
             return self._remembered.ask(
                 (place, "open", number),
                 lambda tag: pulls.list(place.owner, place.name, **wanted, headers=tag),
-                lambda told_of: [_open(pull) for pull in told_of],
+                lambda told_of: [open_pull_of(pull) for pull in told_of],
             )
 
     @_where_it_is
@@ -145,30 +123,18 @@ class GitHub:
             raise
         found = [pull for pull in answer.json() if pull.get("merged_at") and pull["base"]["ref"] == branch]
         of_sha = [pull for pull in found if pull.get("merge_commit_sha") == sha]
-        return min(map(_merged, of_sha or found), key=lambda pull: pull.merged_at, default=None)
+        return min(map(merged_pull_of, of_sha or found), key=lambda pull: pull.merged_at, default=None)
 
     def fetch(self, place: Place, into: Path, refs: Mapping[str, str]) -> None:
         """Bring refs into a bare repository; the token is in no file and on no command line."""
         try:
-            self._fetch(place, into, refs)
+            token = self._connection.git_token(place.installation, place.name)
+            fetch_refs(f"{self._web}/{place.slug}.git", token, into, refs)
         except ForgeBusyError:
             raise
         except UnavailableError:
             self._look_for(place)
             raise
-
-    def _fetch(self, place: Place, into: Path, refs: Mapping[str, str]) -> None:
-        token = self._connection.git_token(place.installation, place.name)
-        into.parent.mkdir(parents=True, exist_ok=True)
-        _git(["init", "--quiet", "--bare", str(into)], {})
-        wanted = [f"+{theirs}:{ours}" for theirs, ours in refs.items()]
-        # Of all that a pattern brought, what is gone goes: its name may be in the way of another.
-        prune = ["--prune"] if any("*" in ref for ref in refs) else []
-        address = f"{self._web}/{place.slug}.git"
-        _git(
-            ["-C", str(into), "fetch", "--quiet", "--no-tags", *prune, address, *wanted],
-            _authorized(address, token),
-        )
 
     @_where_it_is
     def may_write(self, place: Place, login: str) -> bool:
@@ -220,10 +186,10 @@ class GitHub:
             text = replace(text, annotations=())
         with told():
             if known_id is None:
-                data = {"head_sha": text.sha, **_check_run(text)}
+                data = {"head_sha": text.sha, **check_run_body(text)}
                 answer = checks.create(place.owner, place.name, data=data)
             else:
-                answer = checks.update(place.owner, place.name, known_id, data=_check_run(text))
+                answer = checks.update(place.owner, place.name, known_id, data=check_run_body(text))
         return int(answer.json()["id"])
 
     def _is_annotated(self, place: Place, known_id: int) -> bool:
@@ -241,16 +207,9 @@ class GitHub:
         return next((int(run["id"]) for run in runs if run.get("external_id") == text.key), None)
 
     def _put_status(self, place: Place, text: CheckText) -> int:
-        data: dict[str, Any] = {
-            "state": _STATUSES[text.outcome] if text.outcome else "pending",
-            "context": text.name,
-            "description": clip_bytes(text.title, STATUS_B),
-        }
-        if text.url:
-            data["target_url"] = text.url
         with told():
             answer = self._rest(place).repos.create_commit_status(
-                place.owner, place.name, text.sha, data=data
+                place.owner, place.name, text.sha, data=status_body(text)
             )
         return int(answer.json()["id"])
 
@@ -292,105 +251,3 @@ def _pages(call: Callable[..., Any], *arguments: Any, **options: Any) -> Iterato
         yield from found
         if len(found) < PAGE:
             return
-
-
-def _open(told_of: dict[str, Any]) -> OpenPull:
-    return OpenPull(int(told_of["number"]), str(told_of["head"]["sha"]), str(told_of["base"]["ref"]))
-
-
-def _pull(told_of: dict[str, Any]) -> Pull:
-    base, head = told_of["base"], told_of["head"]
-    return Pull(
-        number=int(told_of["number"]),
-        title=str(told_of.get("title") or ""),
-        author=str((told_of.get("user") or {}).get("login") or ""),
-        is_open=told_of["state"] == "open",
-        is_merged=bool(told_of.get("merged")),
-        base_ref=str(base["ref"]),
-        head_sha=str(head["sha"]),
-        head_repository=int(head["repo"]["id"]) if head.get("repo") else None,
-        base_repository=int(base["repo"]["id"]),
-    )
-
-
-def _merged(told_of: dict[str, Any]) -> MergedPull:
-    merged_at = datetime.fromisoformat(str(told_of["merged_at"]))
-    return MergedPull(int(told_of["number"]), str(told_of["head"]["sha"]), merged_at)
-
-
-def _check_run(text: CheckText) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "name": text.name,
-        "external_id": text.key,
-        "status": str(text.state),
-        "output": {"title": text.title, "summary": clip_bytes(text.summary, MOST_B)},
-    }
-    if text.annotations:
-        level = "failure" if text.outcome is CheckOutcome.FAILURE else "warning"
-        data["output"]["annotations"] = [_annotation(note, level) for note in text.annotations]
-    if text.url:
-        data["details_url"] = text.url
-    if text.state is CheckState.COMPLETED:
-        data["conclusion"] = str(text.outcome)
-    if text.buttons:
-        data["actions"] = [asdict(button) for button in text.buttons]
-    return data
-
-
-def _annotation(note: Annotation, level: str) -> dict[str, Any]:
-    return {
-        "path": note.file,
-        "start_line": note.line,
-        "end_line": note.line,
-        "annotation_level": level,
-        "title": note.title,
-        "message": clip_bytes(note.message, MOST_B),
-    }
-
-
-def clip_bytes(text: str, most: int) -> str:
-    """Return the text in at most so many bytes of UTF-8, no character cut, with an ellipsis where something lacks."""
-    raw = text.encode()
-    if len(raw) <= most:
-        return text
-    return raw[: most - len("…".encode())].decode("utf-8", "ignore") + "…"
-
-
-def _authorized(address: str, token: str) -> dict[str, str]:
-    """Return git's settings for a fetch with the token: from the environment, which no other user can read.
-
-    A server that gives next to nothing is not waited for.
-    """
-    known = {"http.lowSpeedLimit": "1000", "http.lowSpeedTime": "60"}
-    if token:
-        encoded = base64.b64encode(f"x-access-token:{token}".encode()).decode()
-        known[f"http.{address}.extraHeader"] = f"Authorization: Basic {encoded}"
-    told = {"GIT_CONFIG_COUNT": str(len(known))}
-    for number, (name, value) in enumerate(known.items()):
-        told |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
-    return told
-
-
-def _git(arguments: list[str], env: dict[str, str]) -> None:
-    quiet = {
-        "LC_ALL": "C",
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_GLOBAL": os.devnull,
-    }
-    try:
-        done = subprocess.run(
-            ["git", *arguments],
-            env={**os.environ, **quiet, **env},
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=FETCH_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise UnavailableError(f"git {arguments[0]}: {error}") from None
-    if done.returncode != 0:
-        lacks = "couldn't find remote ref" in done.stderr
-        kind = ForgeLacksError if lacks else UnavailableError
-        raise kind(f"git could not fetch: {done.stderr.strip()[-500:]}")

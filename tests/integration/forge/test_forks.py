@@ -13,7 +13,7 @@ from app.services.obey import Asked
 from app.services.serve_later import find_unserved
 from app.store.repositories import clock
 from app.store.tables import AuditLog, Job, PullRequest
-from app.tasks.forge import obey_at_forge
+from app.tasks.following import obey_at_forge
 from tests.integration.forge.conftest import SETTINGS, SLUG, World
 from tests.integration.forge.test_commands import answers, say
 from tests.integration.forge.test_pull_life import measure
