@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from app.api.checks import MAX_WAIT_S
 from app.api.deps import Body, JobCreator, Reader, ServiceDep, SessionDep, get_reader, parse
 from app.api.hub import Hub
-from app.services.ask_measure import Wanted, ask_measure, visible_request
-from app.services.read_schedules import read_schedules
+from app.services.forge.ask_measure import Wanted, ask_measure, visible_request
+from app.services.forge.read_schedules import read_schedules
 from app.services.visibility import visible_project
 from app.store.tables import MeasureRequest
 from app.wiring import Service

@@ -11,7 +11,7 @@ from fastapi.concurrency import run_in_threadpool
 from app.api.deps import ServiceDep, read_packed
 from app.domain.errors import AccessError, DataError, TooLargeError, UnavailableError
 from app.integrations.github.signature import is_signed, secrets_of
-from app.services.receive_delivery import receive_delivery
+from app.services.forge.receive_delivery import receive_delivery
 from app.wiring import Service
 
 router = APIRouter(prefix="/webhooks", tags=["webhooks"])

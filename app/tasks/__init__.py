@@ -20,19 +20,19 @@ from app.services.announce_results import (
     unexamined_series,
 )
 from app.services.ask_activity import ask, find_unasked, keep_activity, question_of
-from app.services.ask_measure import find_lost_requests
 from app.services.change_settled import find_unfollowed
 from app.services.conclude_check import conclude_check
 from app.services.device_jobs import tend_devices
+from app.services.forge.ask_measure import find_lost_requests
+from app.services.forge.receive_delivery import find_lost_deliveries
+from app.services.forge.schedules import ask_due, find_lost_ticks
+from app.services.forge.serve_later import find_unserved
+from app.services.forge.want_text import find_untold
 from app.services.lease_jobs import sweep_leases
 from app.services.prune_bundles import prune_bundles
-from app.services.receive_delivery import find_lost_deliveries
 from app.services.relay_outbox import find_lost_hints
 from app.services.render_report import store_report
-from app.services.schedules import ask_due, find_lost_ticks
-from app.services.serve_later import find_unserved
 from app.services.sweep_suspicions import find_stale_suspicions, sweep_suspicion
-from app.services.want_text import find_untold
 from app.store.repositories import clock
 from app.tasks.forge import register_forge
 from app.tasks.registering import task

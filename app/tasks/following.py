@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from app.domain.errors import RatchetError, UnavailableError
-from app.services.ask_measure import end_request, want_measuring
 from app.services.change_settled import want_following
-from app.services.follow_branch import EVENT, follow_branch, pushed_branch
-from app.services.follow_change import follow_change, show_again
-from app.services.follow_group import follow_group, refuse_group, take_group
-from app.services.follow_measure import follow_request, look_at_asked, take_request
-from app.services.follow_pull import follow_pull, known_of
-from app.services.follow_schedule import due_at_tick, follow_schedule, refuse_tick
-from app.services.growth import look_at_branch
-from app.services.look_at_change import look_at_change, question_of
-from app.services.look_at_group import look_at_group
-from app.services.look_at_pull import look_at_pull, place_of
-from app.services.merge_queue import want_group
-from app.services.obey import Asked, ask_again, drop, obey
-from app.services.receive_delivery import want_branch, want_look
-from app.services.schedules import want_tick
-from app.services.tell_forge import REFUSED_S
+from app.services.forge.ask_measure import end_request, want_measuring
+from app.services.forge.follow_branch import EVENT, follow_branch, pushed_branch
+from app.services.forge.follow_change import follow_change, show_again
+from app.services.forge.follow_group import follow_group, refuse_group, take_group
+from app.services.forge.follow_measure import follow_request, look_at_asked, take_request
+from app.services.forge.follow_pull import follow_pull, known_of
+from app.services.forge.follow_schedule import due_at_tick, follow_schedule, refuse_tick
+from app.services.forge.growth import look_at_branch
+from app.services.forge.look_at_change import look_at_change, question_of
+from app.services.forge.look_at_group import look_at_group
+from app.services.forge.look_at_pull import look_at_pull, place_of
+from app.services.forge.merge_queue import want_group
+from app.services.forge.obey import Asked, ask_again, drop, obey
+from app.services.forge.receive_delivery import want_branch, want_look
+from app.services.forge.schedules import want_tick
+from app.services.forge.tell_forge import REFUSED_S
 from app.store.repositories import clock
 from app.tasks.asking import answer
 from app.wiring import Service

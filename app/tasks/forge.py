@@ -5,10 +5,10 @@ from __future__ import annotations
 from celery import Celery
 
 from app.integrations import queue
-from app.services.obey import Asked
-from app.services.receive_delivery import act_on_delivery
-from app.services.show_check import show_check
-from app.services.tell_forge import end_turn, say, take_turn
+from app.services.forge.obey import Asked
+from app.services.forge.receive_delivery import act_on_delivery
+from app.services.forge.show_check import show_check
+from app.services.forge.tell_forge import end_turn, say, take_turn
 from app.tasks.following import (
     follow_at_forge,
     follow_branch_at_forge,

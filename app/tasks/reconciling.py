@@ -7,9 +7,9 @@ import logging
 from app.domain.errors import RatchetError
 from app.domain.forge import LostMessage
 from app.integrations.forge import Forge, ForgeMovedError, ForgeRefusedError
-from app.services.receive_delivery import want_branch
-from app.services.reconcile_pulls import compare_pulls, places_to_ask
-from app.services.recover_messages import end_look, look_from, note_asked, to_ask_for
+from app.services.forge.receive_delivery import want_branch
+from app.services.forge.reconcile_pulls import compare_pulls, places_to_ask
+from app.services.forge.recover_messages import end_look, look_from, note_asked, to_ask_for
 from app.store.repositories.forge import move
 from app.wiring import Service
 

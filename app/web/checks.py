@@ -11,8 +11,8 @@ from starlette.responses import HTMLResponse
 from app.api.deps import SessionDep
 from app.domain.errors import NotFoundError
 from app.reports.view import report_view
+from app.services.forge.measure_again import can_be_measured_again
 from app.services.list_checks import list_checks
-from app.services.measure_again import can_be_measured_again
 from app.services.read_check import read_check
 from app.services.render_report import report_html
 from app.store.repositories import checks, forge

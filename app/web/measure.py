@@ -11,9 +11,9 @@ from starlette.responses import RedirectResponse
 from app.api.deps import ServiceDep, SessionDep
 from app.domain.errors import ConflictError, DataError
 from app.services.access import Principal, Scope
-from app.services.ask_measure import Wanted, ask_measure, visible_request
-from app.services.measure_again import measure_again
-from app.services.read_measurable import read_measurable
+from app.services.forge.ask_measure import Wanted, ask_measure, visible_request
+from app.services.forge.measure_again import measure_again
+from app.services.forge.read_measurable import read_measurable
 from app.services.visibility import visible_project
 from app.web.checks import VisibleCheck
 from app.web.deps import Asker, Id, Viewer

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, text
 
-from app.services.receive_delivery import find_lost_deliveries
+from app.services.forge.receive_delivery import find_lost_deliveries
 from app.store.tables import AuditLog
 from tests.integration.forge.conftest import SLUG, World
 from tests.integration.forge.test_pull_life import measure

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import select
 
 from app.services.access import Scope
-from app.services.obey import Asked
-from app.services.serve_later import find_unserved
+from app.services.forge.obey import Asked
+from app.services.forge.serve_later import find_unserved
 from app.store.repositories import clock
 from app.store.tables import AuditLog, Job, PullRequest
 from app.tasks.following import obey_at_forge

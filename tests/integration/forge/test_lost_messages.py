@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.services.recover_messages import MOST_AT_ONCE, TRIES
+from app.services.forge.recover_messages import MOST_AT_ONCE, TRIES
 from tests.factories.fake_github import Mood
 from tests.integration.forge.conftest import SLUG, World
 from tests.integration.forge.test_reconciling import reconcile

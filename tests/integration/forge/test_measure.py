@@ -10,7 +10,7 @@ from httpx import Response
 from sqlalchemy import select, text
 
 from app.services.access import Scope, issue_token
-from app.services.ask_measure import find_lost_requests
+from app.services.forge.ask_measure import find_lost_requests
 from app.store.repositories import projects
 from app.store.tables import Job
 from tests.integration.forge.conftest import SETTINGS, World

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from app.services.receive_delivery import find_lost_deliveries
-from app.services.want_text import find_untold
+from app.services.forge.receive_delivery import find_lost_deliveries
+from app.services.forge.want_text import find_untold
 from tests.integration.forge.conftest import SETTINGS, SLUG, World
 from tests.integration.forge.test_branch import asked
 from tests.integration.forge.test_pull_life import measure

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from app.services.want_text import want_telling
+from app.services.forge.want_text import want_telling
 from app.store.tables import Repository
 from tests.integration.forge.conftest import World
 from tests.integration.forge.test_pull_life import measure

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import text
 
-from app.services.want_text import find_untold
+from app.services.forge.want_text import find_untold
 from tests.factories.agent import latency_listing
 from tests.integration.forge.conftest import SETTINGS, World
 from workers import protocol

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from sqlalchemy import select, text
 
-from app.services.schedules import ask_due, find_lost_ticks, last_time, next_time
+from app.services.forge.schedules import ask_due, find_lost_ticks, last_time, next_time
 from app.store.tables import Commit, Schedule, ScheduleTick
 from tests.integration.forge.conftest import SETTINGS, World
 from tests.integration.forge.test_branch import asked, push

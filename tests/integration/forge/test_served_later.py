@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import text
 
-from app.services.serve_later import MOST_RETRIES, find_unserved
+from app.services.forge.serve_later import MOST_RETRIES, find_unserved
 from tests.factories.agent import FakeAgent
 from tests.integration.forge.conftest import SETTINGS, World
 from tests.integration.forge.test_pull_life import measure

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, text
 
-from app.services.want_text import find_untold
+from app.services.forge.want_text import find_untold
 from app.store.tables import Repository, Target
 from tests.factories.fake_github import LOGIN, Mood
 from tests.integration.forge.conftest import World

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.services.tell_alert import alert_of
+from app.services.forge.tell_alert import alert_of
 from app.store.repositories import alerts
 from app.store.tables import Origin, Repository
 from tests.factories.histories import deliver, sha

@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFoundError
 from app.services.access import Principal, Scope
-from app.services.ask_measure import Wanted, ask_measure, connected_repository
+from app.services.forge.ask_measure import Wanted, ask_measure, connected_repository
 from app.store.repositories import checks, forge, jobs
 from app.store.tables import MeasureRequest
 

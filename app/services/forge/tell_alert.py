@@ -14,7 +14,7 @@ from app.domain.forge import CommentText
 from app.domain.results import CommitRef
 from app.reports.pull_request.alert import alert_body, alert_marker
 from app.services.derive_values import price_for
-from app.services.want_text import want_text
+from app.services.forge.want_text import want_text
 from app.store.repositories import alerts, forge
 from app.store.repositories.alerts import Told
 from app.store.tables import ChangePoint, Project, Repository

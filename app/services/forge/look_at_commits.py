@@ -14,7 +14,7 @@ from app.domain.forge import Place
 from app.domain.results import CommitRef
 from app.domain.revisions import read_revision
 from app.integrations.forge import Forge
-from app.services.mirrors import BRANCHES, SETTINGS_FILE, Mirror, fetched
+from app.services.forge.mirrors import BRANCHES, SETTINGS_FILE, Mirror, fetched
 from app.settings import Settings
 
 

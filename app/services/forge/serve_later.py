@@ -8,8 +8,8 @@ from itertools import groupby
 from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
+from app.services.forge.receive_delivery import want_look
 from app.services.plan_check import Wish
-from app.services.receive_delivery import want_look
 from app.settings import matching_classes
 from app.store.repositories import access, fleet, forge
 from app.store.tables import Job

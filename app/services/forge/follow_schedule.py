@@ -8,8 +8,8 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
-from app.services.growth import Branch, SeenBranch, ask_for_growth, branch_of, keep_branch
-from app.services.schedules import want_tick
+from app.services.forge.growth import Branch, SeenBranch, ask_for_growth, branch_of, keep_branch
+from app.services.forge.schedules import want_tick
 from app.store.repositories import forge, schedules
 from app.store.tables import Repository
 

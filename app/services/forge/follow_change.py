@@ -6,10 +6,10 @@ from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
 from app.domain.alerts import CommitRange
-from app.services.accept_changes import accept_beforehand
 from app.services.change_settled import WITHIN, want_following
-from app.services.look_at_change import Found, Question
-from app.services.tell_alert import tell_alert
+from app.services.forge.accept_changes import accept_beforehand
+from app.services.forge.look_at_change import Found, Question
+from app.services.forge.tell_alert import tell_alert
 from app.store.repositories import alerts, clock, forge
 from app.store.tables import ChangePoint, Commit, Origin
 

@@ -19,9 +19,9 @@ from app.reports.pull_request import (
     unapproved_run,
     untaken_run,
 )
+from app.services.forge.want_text import run_key, want_run, want_text
 from app.services.read_check import read_check
 from app.services.report_links import report_link
-from app.services.want_text import run_key, want_run, want_text
 from app.settings.values import COMMENTS
 from app.store.repositories import forge
 from app.store.tables import Check, PullRequest, Repository

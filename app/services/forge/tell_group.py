@@ -7,7 +7,7 @@ import re
 from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
-from app.services.tell_pull import tell_check, tell_untaken
+from app.services.forge.tell_pull import tell_check, tell_untaken
 from app.store.repositories import forge
 from app.store.tables import MergeGroup, Repository
 

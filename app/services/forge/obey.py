@@ -11,13 +11,13 @@ from app.config import ServiceSettings
 from app.domain.commands import USAGE, Accept, Approve, Command, Help, Rerun, Run, read_command
 from app.domain.forge import CommentText
 from app.reports.pull_request.markdown import code, words
-from app.services.accept_changes import accept_told
-from app.services.answer_of import why_not
+from app.services.forge.accept_changes import accept_told
+from app.services.forge.answer_of import why_not
+from app.services.forge.receive_delivery import OBEY, want_look
+from app.services.forge.tell_alert import tell_alert
+from app.services.forge.tell_pull import tell_pull
+from app.services.forge.want_text import want_text
 from app.services.plan_check import Wish
-from app.services.receive_delivery import OBEY, want_look
-from app.services.tell_alert import tell_alert
-from app.services.tell_pull import tell_pull
-from app.services.want_text import want_text
 from app.store.repositories import access, clock, forge, outbox
 from app.store.tables import PullRequest, Repository
 

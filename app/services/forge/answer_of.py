@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from app.config import ServiceSettings
 from app.domain.commands import APPROVE, Approve, Command, Rerun, Run
 from app.reports.pull_request.markdown import code
-from app.services.tell_pull import awaits_approval, untaken_key
+from app.services.forge.tell_pull import awaits_approval, untaken_key
 from app.settings import matching_classes
 from app.store.repositories import checks, fleet, forge
 from app.store.tables import PullRequest

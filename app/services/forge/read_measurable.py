@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from app.services.access import Principal
-from app.services.ask_measure import connected_repository
-from app.services.read_schedules import ScheduleLine, read_schedules
+from app.services.forge.ask_measure import connected_repository
+from app.services.forge.read_schedules import ScheduleLine, read_schedules
 from app.services.visibility import visible_project
 from app.store.repositories import checks
 

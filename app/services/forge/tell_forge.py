@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app.domain.errors import UnavailableError
 from app.domain.forge import Annotation, Button, CheckOutcome, CheckState, CheckText, CommentText, Place, Text
 from app.integrations.forge import Forge, ForgeBusyError, ForgeMovedError, ForgeRefusedError
-from app.services.want_text import want_telling
+from app.services.forge.want_text import want_telling
 from app.store.repositories import clock, forge
 from app.store.tables import Repository, Target
 

@@ -17,7 +17,7 @@ from app.domain.forge import MergedPull, Place
 from app.domain.results import CommitRef
 from app.integrations.forge import Forge
 from app.services.change_settled import WITHIN
-from app.services.mirrors import Mirror, fetched, ours
+from app.services.forge.mirrors import Mirror, fetched, ours
 from app.store.repositories import alerts
 from app.store.tables import Commit
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
-from app.services.tell_group import tell_group
-from app.services.tell_pull import tell_pull
+from app.services.forge.tell_group import tell_group
+from app.services.forge.tell_pull import tell_pull
 from app.store.repositories import forge, merge_groups
 
 

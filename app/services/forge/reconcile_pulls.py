@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy.orm import Session
 
 from app.domain.forge import OpenPull, Place
-from app.services.receive_delivery import want_look
+from app.services.forge.receive_delivery import want_look
 from app.store.repositories import forge
 
 

@@ -10,12 +10,12 @@ from app.config import ServiceSettings
 from app.domain.forge import Pull
 from app.services.access import FORGE
 from app.services.cancel_check import cancel_check
-from app.services.look_at_pull import EVENT, Compared, Known, Seen, wished_of
+from app.services.forge.look_at_pull import EVENT, Compared, Known, Seen, wished_of
+from app.services.forge.project_owner import why_not_its_own
+from app.services.forge.receive_delivery import want_look
+from app.services.forge.tell_pull import tell_ended, tell_pull
 from app.services.plan_check import Wish
-from app.services.project_owner import why_not_its_own
-from app.services.receive_delivery import want_look
 from app.services.request_check import CheckRequest, request_check
-from app.services.tell_pull import tell_ended, tell_pull
 from app.settings import settings_digest
 from app.store.repositories import checks, forge
 from app.store.tables import Check, PullRequest, Repository

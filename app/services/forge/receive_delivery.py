@@ -21,7 +21,7 @@ from app.domain.forge import (
     Source,
 )
 from app.integrations.github.events import read_event
-from app.services.merge_queue import find_lost_groups, keep_group, measure_group_again
+from app.services.forge.merge_queue import find_lost_groups, keep_group, measure_group_again
 from app.store.repositories import access, forge, outbox
 from app.store.tables import Repository
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from app.config import ServiceSettings
 from app.domain.forge import Place
 from app.integrations.forge import Forge, ForgeLacksError
-from app.services.look_at_pull import Seen, measured
-from app.services.mirrors import Mirror, fetched, ours
+from app.services.forge.look_at_pull import Seen, measured
+from app.services.forge.mirrors import Mirror, fetched, ours
 
 FORK = "it comes from a fork, and what a merge queue makes of forks is not run"
 GONE = "its branch, or the one that it goes into, is gone"

@@ -11,7 +11,7 @@ from app.domain.errors import DataError
 from app.domain.forge import Place, Pull
 from app.domain.results import CommitRef
 from app.integrations.forge import Forge
-from app.services.mirrors import SETTINGS_FILE, Mirror, fetched, ours
+from app.services.forge.mirrors import SETTINGS_FILE, Mirror, fetched, ours
 from app.services.plan_check import Wish
 from app.settings import Settings, settings_digest
 from app.store.tables import Repository
