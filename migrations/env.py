@@ -10,7 +10,13 @@ from app.store.tables import Table
 connection = context.config.attributes["connection"]
 connection.execute(text("set lock_timeout = '2s'"))
 connection.commit()
-context.configure(connection=connection, target_metadata=Table.metadata, compare_type=True)
+# Each in a transaction of its own: what one locks must not be held while the next waits for something else.
+context.configure(
+    connection=connection,
+    target_metadata=Table.metadata,
+    compare_type=True,
+    transaction_per_migration=True,
+)
 with context.begin_transaction():
     context.run_migrations()
 connection.commit()

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from app.domain.errors import ConflictError, RatchetError
+from app.domain.errors import ConflictError, RatchetError, UsageError
 from app.integrations.github.creation import CreatedApp, take_created_app
 from app.integrations.github.manifest import app_manifest, creation_page
 from app.local.data_dir import write_secret
@@ -53,6 +53,7 @@ class Connecting:
                     f"{path} exists, and may be the key of another app; name a new folder by --into"
                 )
         self._wanted = wanted
+        _try_to_write(wanted.into)
         self._state = secrets.token_urlsafe(24)
         self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
         self._lock = threading.Lock()
@@ -75,8 +76,10 @@ class Connecting:
         """Answer no more; for other threads."""
         self._server.shutdown()
 
-    def answer(self, target: str) -> tuple[int, str]:
-        """Return status and page for a request."""
+    def answer(self, target: str, host: str) -> tuple[int, str]:
+        """Return status and page for a request. Of a page under another name than ours nothing is answered."""
+        if host not in (f"127.0.0.1:{self._server.server_port}", f"localhost:{self._server.server_port}"):
+            return 403, self._page(problem="This page is asked for under a name that is not its own.")
         place = urlsplit(target)
         if place.path == "/":
             return 200, self._beginning()
@@ -102,7 +105,6 @@ class Connecting:
         return 200, self._page(created=self.created, url=self._wanted.url)
 
     def _keep(self, made: CreatedApp) -> None:
-        self._wanted.into.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_secret(self._wanted.key_file, made.private_key.strip())
         write_secret(self._wanted.secret_file, made.webhook_secret)
         self.created = made
@@ -113,10 +115,22 @@ class Connecting:
         return standalone("connect.html", **(known | values))
 
 
+def _try_to_write(folder: Path) -> None:
+    """Raise UsageError where no file can be written: GitHub gives the key out once, and it needs a place then."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (folder / ".trial").touch()
+        (folder / ".trial").unlink()
+    except OSError as error:
+        raise UsageError(
+            f"nothing can be written into {folder}: {error}; name another folder by --into"
+        ) from None
+
+
 def _handler(connecting: Connecting) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:  # the name that http.server looks for
-            status, page = connecting.answer(self.path)
+            status, page = connecting.answer(self.path, self.headers.get("Host", ""))
             raw = page.encode()
             self.send_response(status)
             self.send_header("Content-Type", "text/html; charset=utf-8")

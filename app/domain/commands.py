@@ -13,9 +13,11 @@ APPROVE = f"{PREFIX} approve"
 APPROVE_BUTTON = Button("Approve and measure", "Have this very commit measured", "approve")
 """GitHub shows 20 characters of what a button says, and 40 of what it does."""
 APPROVING_LABEL = "ratchet:approve"
+SETTLED_MIN = 5
+"""An approval that names no commit is of one that had waited for so long: what came since may not have been seen."""
 
 MOST_REASON = 500
-COMMIT = re.compile(r"[0-9a-f]{7,64}")
+COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def _approve(words: list[str]) -> Command:
         return Approve()
     commit = words[0].lower()
     if len(words) > 1 or not COMMIT.fullmatch(commit):
-        return Help("`approve` takes a commit, of seven digits at least")
+        return Help("`approve` takes one commit, with all its digits: another may begin with the same")
     return Approve(commit)
 
 

@@ -19,8 +19,10 @@ def cancel_check(session: Session, principal: Principal, check_id: int) -> None:
     check = checks.one(session, check_id)
     if check is None:
         raise NotFoundError(f"there is no check {check_id}")
+    check.cancelled_at = check.cancelled_at or clock.now(session)
+    session.flush()
     for job in jobs.of_request(session, check.request_id, lock=True):
-        if len(jobs.requests_of(session, job.id)) > 1:
+        if jobs.is_needed(session, job.id):
             continue
         if job.state == JobState.QUEUED:
             end_job(session, job, JobState.CANCELLED, reason="cancelled", message=f"by {principal.name}")

@@ -44,13 +44,18 @@ def publish_run(session: Session, run: Run) -> int:
         )
         for row in rows
         if _fits(row, series[_key(job, row)][0])
-        for arm in ("base", "head")
+        for arm in _arms(job)
         if any(not is_void(value) for value in samples[row.case_id, row.metric, arm])
     ]
     series_rows.add_results(session, results)
     if results:
         announce_results(session, run.project_id)
     return len(results)
+
+
+def _arms(job: Job) -> tuple[str, ...]:
+    """Return whose values become results: not those of a base that is of no history."""
+    return ("head",) if job.policy.get("base_branch") == "" else ("base", "head")
 
 
 def _branches(session: Session, job: Job) -> dict[str, str | None]:

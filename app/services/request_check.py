@@ -72,7 +72,7 @@ def request_check(
     project = projects.project(session, wanted.settings.project.name)
     if principal.project_id not in (None, project.id):
         raise AccessError(f"the token {principal.name!r} is bound to another project than {project.name!r}")
-    if not wanted.untrusted:
+    if not wanted.untrusted and wanted.base_branch != "":  # what was picked by hand says nothing of it
         project.branch = wanted.settings.project.branch
     request, new = _request(session, project, principal, wanted)
     base, head = (_commit(session, project, info) for info in (wanted.base, wanted.head))

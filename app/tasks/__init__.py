@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from celery import Celery
+from sqlalchemy.orm import Session
 
 from app.integrations import queue
 from app.services.announce_results import (
@@ -153,14 +154,7 @@ def _register_clockwork(app: Celery, service: Service) -> None:
         with service.database.session() as session:
             find_lost_requests(session, older_than=late)
         if settings.has_github:
-            with service.database.session() as session:
-                find_lost_deliveries(session, older_than=late)
-                find_untold(session, older_than=late)
-            with service.database.session() as session:
-                find_unserved(session, settings)
-                find_unfollowed(session, older_than=late)
-                ask_due(session, clock.now(session))
-                find_lost_ticks(session, older_than=late)
+            sweep_forge(service, late)
         sweep_suspicions(service)
         with service.database.session() as session:
             tend_devices(session, settings)
@@ -170,6 +164,26 @@ def _register_clockwork(app: Celery, service: Service) -> None:
     def prune() -> None:
         with service.database.session() as session:
             prune_bundles(session, settings)
+
+
+def sweep_forge(service: Service, late: timedelta) -> None:
+    """Find what waits for the forge, each kind in a transaction of its own; one that fails keeps no other from it."""
+    sweeps: tuple[Callable[[Session], object], ...] = (
+        lambda session: find_lost_deliveries(session, older_than=late),
+        lambda session: find_untold(session, older_than=late),
+        lambda session: find_unserved(session, service.settings),
+        lambda session: find_unfollowed(session, older_than=late),
+        lambda session: ask_due(session, clock.now(session)),
+        lambda session: find_lost_ticks(session, older_than=late),
+    )
+    for find in sweeps:
+        try:
+            with service.database.session() as session:
+                find(session)
+        except Exception:
+            log.exception(
+                "something that waits for the forge could not be looked for; it is tried again later"
+            )
 
 
 def sweep_suspicions(service: Service) -> None:

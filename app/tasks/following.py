@@ -9,7 +9,7 @@ from app.services.forge.follow_branch import EVENT, follow_branch, pushed_branch
 from app.services.forge.follow_change import follow_change, show_again
 from app.services.forge.follow_group import follow_group, refuse_group, take_group
 from app.services.forge.follow_measure import follow_request, look_at_asked, take_request
-from app.services.forge.follow_pull import follow_pull, known_of
+from app.services.forge.follow_pull import follow_pull, known_of, refuse_look
 from app.services.forge.follow_schedule import due_at_tick, follow_schedule, refuse_tick
 from app.services.forge.growth import look_at_branch
 from app.services.forge.look_at_change import look_at_change, question_of
@@ -37,6 +37,7 @@ def follow_at_forge(service: Service, repository_id: int, number: int) -> None:
         f"pull request {number} of {place.slug}",
         lambda forge: look_at_pull(forge, service.settings, place, external_id, number, known),
         lambda session, wait_s: want_look(session, repository_id, number, delay_s=wait_s),
+        lambda session, why: refuse_look(session, repository_id, number, why),
     )
     if seen is None:
         return

@@ -14,6 +14,9 @@ from app.integrations.forge import ForgeLacksError
 FETCH_S = 900.0
 """How long a fetch may take [s]."""
 
+QUEUES = "refs/heads/gh-readonly-queue/*"
+"""Branches that merge queues make, of forks' commits too: none of the repository's own."""
+
 
 def fetch_refs(address: str, token: str, into: Path, refs: Mapping[str, str]) -> None:
     """Bring refs into a bare repository; the token is in no file and on no command line.
@@ -23,8 +26,10 @@ def fetch_refs(address: str, token: str, into: Path, refs: Mapping[str, str]) ->
     into.parent.mkdir(parents=True, exist_ok=True)
     _git(["init", "--quiet", "--bare", str(into)], {})
     wanted = [f"+{theirs}:{ours}" for theirs, ours in refs.items()]
-    # Of all that a pattern brought, what is gone goes: its name may be in the way of another.
-    prune = ["--prune"] if any("*" in ref for ref in refs) else []
+    prune = []
+    if any("*" in ref for ref in refs):
+        # Of all that a pattern brought, what is gone goes: its name may be in the way of another.
+        prune, wanted = ["--prune"], [*wanted, f"^{QUEUES}"]
     _git(
         ["-C", str(into), "fetch", "--quiet", "--no-tags", *prune, address, *wanted],
         _authorized(address, token),

@@ -69,7 +69,9 @@ def inspect(settings: ServiceSettings, repository: str | None) -> Iterator[Findi
 
 
 def _connect() -> str:
-    return "`ratchet github manifest` makes an app, or set RATCHET_GITHUB_TOKEN_FILE (docs/github.md)"
+    return (
+        "`ratchet github connect` has GitHub make an app, or set RATCHET_GITHUB_TOKEN_FILE (docs/github.md)"
+    )
 
 
 def _of_app(connection: Connection, settings: ServiceSettings) -> Iterator[Finding]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from app.domain.commands import APPROVE, APPROVE_BUTTON, APPROVING_LABEL
+from app.domain.commands import APPROVE, APPROVE_BUTTON, APPROVING_LABEL, SETTLED_MIN
 from app.reports.pull_request.markdown import code
-
-SHOWN = 12
-"""Of a commit, in characters."""
 
 
 def approval_title(sha: str) -> str:
     """Return the title: what is waited for, and how it is given."""
-    return f"from a fork, not measured yet: {APPROVE} {sha[:SHOWN]}"
+    return f"from a fork, not measured yet: {APPROVE} {sha}"
 
 
 def approval_summary(sha: str, base_ref: str) -> str:
@@ -20,8 +17,8 @@ def approval_summary(sha: str, base_ref: str) -> str:
 repository approves this very commit. Any of these does:
 
 - the button **{APPROVE_BUTTON.label}** of this check
-- the comment {code(f"{APPROVE} {sha[:SHOWN]}")}
-- the label {code(APPROVING_LABEL)}
+- the comment {code(f"{APPROVE} {sha}")}
+- the label {code(APPROVING_LABEL)}, or {code(APPROVE)} alone, once this commit has waited for {SETTLED_MIN} minutes
 
 Look at the change first, above all at what runs while it is installed. It is then measured in a sandbox on workers \
 that are set aside for it: without network, without secrets, by the settings and the benchmark files of \

@@ -163,5 +163,6 @@ def _request(
         key=f"{TRIGGER}/{group.id}/{group.checks_made}",
     )
     check = request_check(session, settings, FORGE, wanted)
-    repository.project_id = check.project_id
+    if repository.project_id is None:  # its branch's newest settings say otherwise
+        repository.project_id = check.project_id
     return check.id

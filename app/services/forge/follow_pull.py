@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
 from app.domain.forge import Pull
+from app.domain.jobs import JobState
 from app.services.access import FORGE
 from app.services.cancel_check import cancel_check
 from app.services.forge.look_at_pull import EVENT, Compared, Known, Seen, wished_of
@@ -16,8 +17,8 @@ from app.services.forge.receive_delivery import want_look
 from app.services.forge.tell_pull import tell_ended, tell_pull
 from app.services.plan_check import Wish
 from app.services.request_check import CheckRequest, request_check
-from app.settings import settings_digest
-from app.store.repositories import checks, forge
+from app.settings import matching_classes, settings_digest
+from app.store.repositories import checks, forge, jobs
 from app.store.tables import Check, PullRequest, Repository
 
 
@@ -43,15 +44,18 @@ def follow_pull(
     trouble = seen.trouble or why_not_its_own(session, repository, seen.settings)
     if trouble:
         _let_go(session, settings, repository, pull, f"superseded by {pull.head_sha[:10]}")
+        pull.wishes = [wish for wish in pull.wishes if Wish(**wish) not in seen.wishes]
+        if pull.wishes:  # they came after it was looked at, and may be what there is to measure
+            want_look(session, repository_id, number)
     elif pull.rerun or pull.wishes or not _has_its_check(session, pull, seen):
         if not seen.bundle:  # it had a check when it was looked at
             want_look(session, repository_id, number)
             return
         check_id = _request(session, settings, repository, pull, seen)
         _let_go(session, settings, repository, pull, f"superseded by {pull.head_sha[:10]}")
-        pull.check_id = check_id
+        pull.check_id, pull.wishes = check_id, []
     pull.base_sha, pull.trouble = seen.base.sha if seen.base else None, trouble or None
-    pull.rerun, pull.wishes = False, []
+    pull.rerun = False
     session.flush()
     tell_pull(session, settings, repository, pull)
 
@@ -88,8 +92,14 @@ def known_of(session: Session, repository_id: int, number: int) -> Known:
     pull = forge.pull_request(session, repository_id, number)
     if pull is None:
         return Known()
-    compared = None if pull.rerun else _compared(session, pull)
-    return Known(compared, pull.approved_sha, _wishes(pull))
+    return Known(_compared(session, pull), pull.rerun, pull.approved_sha, _wishes(pull))
+
+
+def refuse_look(session: Session, repository_id: int, number: int, why: str) -> None:
+    """Note that the forge does not tell of a pull request: what is wanted of it is not asked for again and again."""
+    pull = forge.pull_request(session, repository_id, number)
+    if pull is not None:
+        pull.rerun, pull.wishes, pull.trouble = False, [], why
 
 
 def _wishes(pull: PullRequest) -> tuple[Wish, ...]:
@@ -130,7 +140,8 @@ def _request(
     assert seen.settings is not None
     assert seen.base is not None
     assert seen.head is not None
-    has_check = not pull.rerun and _has_its_check(session, pull, seen)
+    has_check = _has_its_check(session, pull, seen)
+    besides = _besides(session, pull, seen) if has_check and pull.rerun else ()
     pull.checks_made += 1  # under the pull request's lock
     wanted = CheckRequest(
         settings=seen.settings,
@@ -141,11 +152,26 @@ def _request(
         trigger=EVENT,
         base_branch=pull.base_ref,
         key=f"pull/{repository.id}/{pull.number}/{pull.checks_made}",
-        wishes=wished_of(_wishes(pull), seen.settings),
-        beside=pull.check_id if has_check else None,
+        wishes=(*besides, *wished_of(_wishes(pull), seen.settings)),
+        beside=pull.check_id if has_check and not pull.rerun else None,
         benchmarks_from="base" if pull.is_fork else "head",
         untrusted=pull.is_fork,
     )
     check: Check = request_check(session, settings, FORGE, wanted)
-    repository.project_id = check.project_id
+    if repository.project_id is None:  # its branch's newest settings say otherwise
+        repository.project_id = check.project_id
     return check.id
+
+
+def _besides(session: Session, pull: PullRequest, seen: Seen) -> tuple[Wish, ...]:
+    """Return what was measured of a pull request only because somebody had asked for it: it is measured again, too."""
+    assert seen.settings is not None
+    assert pull.check_id is not None
+    check = checks.one(session, pull.check_id)
+    assert check is not None
+    usual = {suite.name: suite.devices for suite in seen.settings.suites if suite.name in seen.suites}
+    return tuple(
+        Wish(job.suite, "" if job.state == JobState.NO_CAPACITY else job.device_class)
+        for job in jobs.of_request(session, check.request_id)
+        if not matching_classes(usual.get(job.suite, ()), (job.device_class,))
+    )

@@ -36,6 +36,8 @@ class Seen:
     bundle: str = ""
     """The digest of the bundle with both commits; empty where there is a check that compares them."""
     trouble: str = ""
+    wishes: tuple[Wish, ...] = ()
+    """What was known to be wanted besides when it was looked at."""
 
 
 def place_of(session: Session, repository_id: int) -> tuple[Place, int]:
@@ -52,10 +54,12 @@ Compared = tuple[str, str, str]
 class Known:
     """What is known of a pull request before the forge is asked.
 
-    `compared` is what the check that there is compares, None where it is to be measured anew as a whole.
+    `compared` is what the check that there is compares, None without one; `is_again` says that all of it is to be
+    measured once more.
     """
 
     compared: Compared | None = None
+    is_again: bool = False
     approved_sha: str | None = None
     wishes: tuple[Wish, ...] = ()
 
@@ -81,10 +85,10 @@ def look_at_pull(
     if not pull.is_open:
         return Seen(pull)
     if pull.is_fork and pull.head_sha != known.approved_sha:
-        return Seen(pull, trouble=UNAPPROVED)
+        return Seen(pull, trouble=UNAPPROVED, wishes=known.wishes)
     refs = f"refs/heads/{pull.base_ref}", f"refs/pull/{number}/head"
     with fetched(forge, settings, place, external_id, *refs) as mirror:
-        return _read(mirror, pull, known, suites)
+        return replace(_read(mirror, pull, known, suites), wishes=known.wishes)
 
 
 def _read(mirror: Mirror, pull: Pull, known: Known, suites: tuple[str, ...]) -> Seen:
@@ -118,11 +122,12 @@ def measured(
         return replace(seen, trouble=trouble)
     suites = named or mirror.touched(settings, EVENT, seen.base, seen.head)
     is_compared = known.compared == (seen.base.sha, seen.head.sha, settings_digest(settings))
-    is_wanted = bool(wished_of(known.wishes, settings))
-    if not suites and not is_wanted and not is_compared:  # what was asked for by hand has its check, too
+    wishes = wished_of(known.wishes, settings)
+    if not suites and not wishes and not is_compared:  # what was asked for by hand has its check, too
         trouble = "it touches no path of a suite that is measured on pull requests"
         return replace(seen, settings=settings, trouble=trouble)
-    bundle = "" if is_compared and not is_wanted else mirror.bundle(seen.base, seen.head)
+    is_known = is_compared and not known.is_again and not wishes
+    bundle = "" if is_known else mirror.bundle(seen.base, seen.head)
     return replace(seen, settings=settings, suites=suites, bundle=bundle)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
@@ -20,6 +20,11 @@ from app.services.forge.want_text import want_text
 from app.services.plan_check import Wish
 from app.store.repositories import access, clock, forge, outbox
 from app.store.tables import PullRequest, Repository
+
+FRESH = timedelta(minutes=10)
+"""For so long a command waits for its pull request to be known."""
+
+AGAIN_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -58,10 +63,17 @@ def drop(session: Session, asked: Asked) -> None:
 
 def obey(session: Session, settings: ServiceSettings, asked: Asked, *, may_write: bool) -> None:
     """Do what was asked; a refusal and a call for help are answered in a comment of their own."""
-    outbox.forget(session, asked.key)
+    if not outbox.forget(session, asked.key):  # another has done it
+        return
     repository = forge.locked(session, asked.repository_id)
     pull = forge.pull_request(session, asked.repository_id, asked.number)
     command = read_command(asked.text) or Help()
+    if (
+        pull is None and may_write and _is_fresh(session, asked)
+    ):  # it has overtaken the news of its pull request
+        want_look(session, asked.repository_id, asked.number)
+        ask_again(session, asked, delay_s=AGAIN_S)
+        return
     if (
         isinstance(command, Accept)
         and may_write
@@ -85,6 +97,10 @@ def obey(session: Session, settings: ServiceSettings, asked: Asked, *, may_write
         want_look(session, repository.id, pull.number)
     object_ = f"pull/{repository.id}/{pull.number}"
     access.audit(session, asked.author, "pull.command", object_, asked=asked.text[:500], head=pull.head_sha)
+
+
+def _is_fresh(session: Session, asked: Asked) -> bool:
+    return asked.asked_at is not None and clock.now(session) - asked.asked_at < FRESH
 
 
 def _have_measured(pull: PullRequest, command: Command, author: str) -> None:

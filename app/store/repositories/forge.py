@@ -232,7 +232,9 @@ def unlooked(session: Session) -> Sequence[tuple[int, int]]:
     """Return (repository, number) of pull requests that somebody wants measured again, or something of them."""
     is_wanted = PullRequest.rerun | (func.jsonb_array_length(PullRequest.wishes) > 0)
     rows = session.execute(
-        select(PullRequest.repository_id, PullRequest.number).where(is_wanted, PullRequest.state == "open")
+        select(PullRequest.repository_id, PullRequest.number)
+        .join(Repository, Repository.id == PullRequest.repository_id)
+        .where(is_wanted, PullRequest.state == "open", Repository.is_connected)
     ).all()
     return [(row[0], row[1]) for row in rows]
 
@@ -264,6 +266,7 @@ def unserved(session: Session, most: int) -> Sequence[tuple[PullRequest, Job]]:
     """Return open pull requests with those jobs that no worker took; not what was tried again so often already."""
     rows = session.execute(
         select(PullRequest, Job)
+        .join(Repository, Repository.id == PullRequest.repository_id)
         .join(Check, Check.id == PullRequest.check_id)
         .join(RequestJob, RequestJob.request_id == Check.request_id)
         .join(Job, Job.id == RequestJob.job_id)
@@ -271,6 +274,8 @@ def unserved(session: Session, most: int) -> Sequence[tuple[PullRequest, Job]]:
             PullRequest.state == "open",
             PullRequest.retries < most,
             ~PullRequest.rerun,
+            func.jsonb_array_length(PullRequest.wishes) == 0,
+            Repository.is_connected,
             Check.state == "complete",
             Job.state.in_((JobState.NO_CAPACITY, JobState.EXPIRED)),
         )

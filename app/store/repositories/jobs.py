@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session, aliased
 
 from app.domain.jobs import HELD, TERMINAL, JobState
 from app.store.repositories import clock
-from app.store.tables import Attempt, Device, Job, LeaseDevice, RequestJob, Result, Run, Worker
+from app.store.tables import Attempt, Check, Device, Job, LeaseDevice, RequestJob, Result, Run, Worker
 
 OF_ANY_POOL = ("calibrate", "self_check")
 """Purposes of jobs that either pool may do for its own devices."""
@@ -362,6 +362,7 @@ def landed_on(session: Session, device_class: str) -> Sequence[Job]:
         later.base_commit_id == Job.head_commit_id,
         later.state == JobState.SUCCEEDED,
         ~later.is_untrusted,
+        later.policy["base_branch"].astext.is_distinct_from(""),
         later.device_id.is_(None),
         later.id != Job.id,
     )
@@ -418,6 +419,11 @@ def unfinished(session: Session, project_id: int, band: int) -> int:
     return session.scalar(query) or 0
 
 
-def requests_of(session: Session, job_id: int) -> Sequence[int]:
-    """Return the ids of the requests that need this job."""
-    return session.scalars(select(RequestJob.request_id).where(RequestJob.job_id == job_id)).all()
+def is_needed(session: Session, job_id: int) -> bool:
+    """Tell whether somebody still needs this job: a check that nobody let go, or a request without one."""
+    query = (
+        select(RequestJob.request_id)
+        .outerjoin(Check, Check.request_id == RequestJob.request_id)
+        .where(RequestJob.job_id == job_id, Check.cancelled_at.is_(None))
+    )
+    return session.scalar(query.limit(1)) is not None

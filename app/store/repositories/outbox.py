@@ -69,9 +69,9 @@ def send_again(session: Session, topic: str, *, sent_before: timedelta) -> None:
     )
 
 
-def forget(session: Session, key: str) -> None:
-    """Delete a message: what it was about is done."""
-    session.execute(delete(Outbox).where(Outbox.key == key))
+def forget(session: Session, key: str) -> bool:
+    """Delete a message, as what it was about is done; False where somebody else has."""
+    return session.scalar(delete(Outbox).where(Outbox.key == key).returning(Outbox.id)) is not None
 
 
 def claim_unsent(session: Session, limit: int) -> Sequence[Outbox]:

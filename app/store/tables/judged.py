@@ -31,6 +31,8 @@ class Check(Table):
     reproduce: Mapped[str] = mapped_column(server_default="")
     created_at: Mapped[Now]
     concluded_at: Mapped[datetime | None]
+    cancelled_at: Mapped[datetime | None]
+    """When somebody let it go: it needs its jobs no more, which others may."""
 
 
 class Verdict(Table):

@@ -12,6 +12,7 @@ from app.services.change_settled import find_unfollowed
 from app.store.tables import AuditLog
 from tests.integration.forge.merging import BETTER, MIB, MORE, OTHER, Line, line, worse
 from tests.integration.forge.test_commands import answers, say
+from tests.integration.forge.test_pull_life import measure
 
 pytestmark = pytest.mark.postgres
 
@@ -31,8 +32,10 @@ def told(line: Line) -> Line:
 
 @pytest.fixture
 def accepted_open(line: Line) -> Line:
-    """An open pull request that somebody has accepted as it is."""
+    """An open pull request that somebody has accepted as it is, once it was measured."""
     line.world.github.writers = {"grace"}
+    measure(line.world, slower=1.2)
+    line.world.settle()
     say(line.world, f"/ratchet accept {WHY}")
     return line
 

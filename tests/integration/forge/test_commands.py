@@ -114,6 +114,29 @@ def test_accept_lets_the_check_pass_and_says_who_and_why(judged: tuple[World, st
         assert (entry.actor, entry.detail["head"]) == ("grace", head)
 
 
+def test_what_is_still_measured_is_not_accepted_unseen(judged: tuple[World, str]) -> None:
+    world, _ = judged
+    second = world.push(1, "slower still")
+    world.happens(1, "synchronize")
+    say(world, "/ratchet accept whatever it says")
+    assert answers(world) == ["It is still measured: accept what it says once it has ended."]
+    measure(world, slower=1.3)
+    world.settle()
+    assert world.run_of(second)["conclusion"] == "failure"
+
+
+def test_a_command_that_came_twice_is_done_once(judged: tuple[World, str]) -> None:
+    world, head = judged
+    say(world, "/ratchet rerun", settle=False)
+    world.tasks_of("forge.delivery")
+    with world.service.database.session() as session:
+        (payload,) = session.scalars(text("select payload from outbox where topic = 'pull.obey'"))
+    for _ in range(2):
+        world.do("pull.obey", payload)
+    world.settle()
+    assert len(world.github.runs_of(head)) == 2
+
+
 def test_an_acceptance_is_of_one_head(judged: tuple[World, str]) -> None:
     world, _ = judged
     say(world, "/ratchet accept it is wanted")
@@ -141,7 +164,7 @@ def test_who_may_not_push_is_refused(judged: tuple[World, str], comment: str) ->
         ("/ratchet @acme/everyone ![](https://evil.example/x.png)", "There is no such command. What"),
         ("/ratchet accept", "`accept` needs a reason"),
         ("/ratchet run inference", "`run` needs a suite and a device class. What can be asked for:"),
-        ("/ratchet approve everything", "`approve` takes a commit, of seven digits at least."),
+        ("/ratchet approve everything", "`approve` takes one commit, with all its digits"),
     ],
 )
 def test_help_is_given_to_everybody(judged: tuple[World, str], comment: str, begins: str) -> None:

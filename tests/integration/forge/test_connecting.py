@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from app.commands.github_connect import Connecting, Wanted
-from app.domain.errors import ConflictError
+from app.domain.errors import ConflictError, UsageError
 from app.integrations.github.manifest import app_manifest
 from tests.factories.fake_github import APP_ID, FakeGitHub
 
@@ -76,7 +76,7 @@ def test_what_github_made_is_kept_for_its_owner_alone(connecting: Connecting, wa
 def test_who_was_not_sent_by_our_page_is_refused(connecting: Connecting, wanted: Wanted) -> None:
     begin(connecting)
     assert come_back(connecting, "another").status_code == 400
-    assert not wanted.into.exists()
+    assert not any(wanted.into.iterdir())
 
 
 def test_what_github_refuses_is_told_and_can_be_tried_again(connecting: Connecting, wanted: Wanted) -> None:
@@ -84,7 +84,7 @@ def test_what_github_refuses_is_told_and_can_be_tried_again(connecting: Connecti
     page = come_back(connecting, state, code="stale")
     assert page.status_code == 502
     assert "404 Not Found" in page.text
-    assert not wanted.into.exists()
+    assert not any(wanted.into.iterdir())
     assert come_back(connecting, state).status_code == 200
 
 
@@ -100,3 +100,17 @@ def test_the_page_loads_nothing(connecting: Connecting) -> None:
     assert not re.search(r'(?:src|href)="(?!#)', page)
     assert "@import" not in page
     assert "url(" not in page
+
+
+def test_a_page_under_another_name_is_told_nothing(connecting: Connecting) -> None:
+    page = httpx.get(
+        connecting.address, headers={"Host": f"evil.example:{connecting.address.rpartition(':')[2]}"}
+    )
+    assert page.status_code == 403
+    assert "state=" not in page.text
+
+
+def test_where_nothing_can_be_written_github_is_not_even_asked(wanted: Wanted) -> None:
+    wanted.into.parent.write_text("no folder")
+    with pytest.raises(UsageError, match="nothing can be written into"):
+        Connecting(wanted)

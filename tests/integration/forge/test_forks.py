@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from app.services.access import Scope
-from app.services.forge.obey import Asked
+from app.services.forge.obey import Asked, ask_again
 from app.services.forge.serve_later import find_unserved
 from app.store.repositories import clock
 from app.store.tables import AuditLog, Job, PullRequest
@@ -60,9 +60,9 @@ def press(world: World, sha: str, author: str = "grace", identifier: str = "appr
 
 
 def label(world: World, head: str, author: str = "grace", *, name: str = "ratchet:approve") -> None:
-    """Have somebody put a label on the pull request, now."""
+    """Have somebody put a label on the pull request, after it has waited for a while."""
     with world.service.database.session() as session:
-        at = clock.now(session).isoformat()
+        at = (clock.now(session) + timedelta(minutes=6)).isoformat()
     payload: dict[str, Any] = {
         "action": "labeled",
         "repository": REPOSITORY,
@@ -86,15 +86,15 @@ def test_the_check_says_what_is_waited_for_and_how_it_is_given(asked: tuple[Worl
     world, head = asked
     run = world.run_of(head)
     assert (run["status"], run["conclusion"]) == ("completed", "action_required")
-    assert run["output"]["title"] == f"from a fork, not measured yet: /ratchet approve {head[:12]}"
-    assert f"`/ratchet approve {head[:12]}`" in run["output"]["summary"]
+    assert run["output"]["title"] == f"from a fork, not measured yet: /ratchet approve {head}"
+    assert f"`/ratchet approve {head}`" in run["output"]["summary"]
     (button,) = run["actions"]
     assert (button["label"], button["identifier"]) == ("Approve and measure", "approve")
 
 
 def test_a_comment_that_names_the_commit_has_it_measured(asked: tuple[World, str]) -> None:
     world, head = asked
-    say(world, f"Looks fine.\n/ratchet approve {head[:10]}")
+    say(world, f"Looks fine.\n/ratchet approve {head}")
     assert world.run_of(head)["status"] == "queued"
     (job,) = jobs(world)
     assert (job.spec["head_sha"], job.spec["benchmarks_from"]) == (head, "base")
@@ -173,12 +173,12 @@ def test_a_push_after_the_approval_needs_another(asked: tuple[World, str]) -> No
 def test_an_approval_of_an_earlier_commit_is_none_of_the_newest(asked: tuple[World, str]) -> None:
     world, first = asked
     second = push_of_fork(world, "something else")
-    say(world, f"/ratchet approve {first[:12]}")
+    say(world, f"/ratchet approve {first}")
     press(world, first)
     assert world.run_of(second)["conclusion"] == "action_required"
     (answer,) = answers(world)
-    assert answer.startswith(f"`{first[:12]}` is not the newest commit of this pull request. ")
-    assert f"`/ratchet approve {second[:12]}`" in answer
+    assert answer.startswith(f"`{first}` is not the newest commit of this pull request. ")
+    assert f"`/ratchet approve {second}`" in answer
 
 
 def test_a_push_that_nobody_told_us_of_is_not_approved_with_the_one_before(asked: tuple[World, str]) -> None:
@@ -189,8 +189,8 @@ def test_a_push_that_nobody_told_us_of_is_not_approved_with_the_one_before(asked
     assert jobs(world) == []
 
 
-@pytest.mark.parametrize(("seconds", "is_approved"), [(60, True), (-3600, False)])
-def test_a_bare_approval_counts_only_after_the_check_had_asked(
+@pytest.mark.parametrize(("seconds", "is_approved"), [(360, True), (240, False), (-3600, False)])
+def test_a_bare_approval_counts_only_after_the_check_had_asked_for_a_while(
     asked: tuple[World, str], seconds: float, is_approved: bool
 ) -> None:
     world, _ = asked
@@ -198,11 +198,12 @@ def test_a_bare_approval_counts_only_after_the_check_had_asked(
         pull = session.scalars(select(PullRequest)).one()
         at = clock.now(session) + timedelta(seconds=seconds)
         comment = Asked(pull.repository_id, 1, 44, "grace", "/ratchet approve", at.isoformat())
+        ask_again(session, comment, delay_s=0)
     obey_at_forge(world.service, comment)
     world.settle()
     assert bool(jobs(world)) == is_approved
     assert [answer.partition(":")[0] for answer in answers(world)] == (
-        [] if is_approved else ["Another commit may have come meanwhile"]
+        [] if is_approved else ["It has come not long ago, or meanwhile"]
     )
 
 
@@ -237,3 +238,38 @@ def test_an_unknown_button_does_nothing(asked: tuple[World, str]) -> None:
     world, head = asked
     press(world, head, identifier="merge")
     assert world.run_of(head)["conclusion"] == "action_required"
+
+
+def test_a_commit_is_named_with_all_its_digits(asked: tuple[World, str]) -> None:
+    world, head = asked
+    say(world, f"/ratchet approve {head[:12]}")
+    assert world.run_of(head)["conclusion"] == "action_required"
+    (answer,) = answers(world)
+    assert answer.startswith("`approve` takes one commit, with all its digits")
+
+
+@pytest.mark.parametrize(
+    "command", ["rerun", "rerun inference", "run inference on cpu-*", "accept it is fine"]
+)
+def test_what_else_is_asked_of_it_waits_for_the_approval(asked: tuple[World, str], command: str) -> None:
+    world, head = asked
+    say(world, f"/ratchet {command}")
+    assert answers(world) == [f"It comes from a fork: `/ratchet approve {head}` first."]
+    assert jobs(world) == []
+
+
+def test_a_command_that_overtakes_the_news_of_its_pull_request_is_done(world: World) -> None:
+    world.github.writers = {"grace"}
+    agent_of(world.client, world.service, Scope.WORKER_UNTRUSTED, name="stranger")
+    world.push(2, "known")
+    world.happens(2, "opened")
+    head = world.push(1, "from afar", fork=True)
+    with world.service.database.session() as session:
+        pull = session.scalars(select(PullRequest)).one()
+        at = clock.now(session).isoformat()
+        ask_again(
+            session, Asked(pull.repository_id, 1, 45, "grace", f"/ratchet approve {head}", at), delay_s=0
+        )
+    world.settle()
+    assert world.run_of(head)["status"] == "queued"
+    assert answers(world) == []

@@ -10,6 +10,7 @@ from httpx import Response
 from sqlalchemy import select, text
 
 from app.services.access import Scope, issue_token
+from app.services.announce_results import find_unexamined
 from app.services.forge.ask_measure import find_lost_requests
 from app.store.repositories import projects
 from app.store.tables import Job
@@ -159,6 +160,7 @@ def test_what_is_picked_by_hand_extends_no_history(asker: Asker) -> None:
     asker.ask(head="main")
     measure(world)
     with world.service.database.session() as session:
+        find_unexamined(session, world.service.settings)
         rows = session.execute(text("select count(*), count(branch) from result")).one()
     assert rows[0] > rows[1] == before
 

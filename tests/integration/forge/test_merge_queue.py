@@ -8,6 +8,10 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from app.domain.errors import DataError
+from app.domain.forge import Place
+from app.services.announce_results import find_unexamined
+from app.services.forge.look_at_commits import look_at_commits
 from app.services.forge.receive_delivery import find_lost_deliveries
 from app.services.forge.want_text import find_untold
 from tests.integration.forge.conftest import SETTINGS, SLUG, World
@@ -146,11 +150,27 @@ def test_a_base_that_is_not_merged_yet_is_in_no_history(queue: Queue) -> None:
         queue.tells(head, "checks_requested")
         measure(world)
     with world.service.database.session() as session:
+        find_unexamined(session, world.service.settings)
         rows = session.execute(
             text("select c.sha, r.branch from result r join commit c on c.id = r.commit_id order by r.id")
         )
         told = dict.fromkeys(map(tuple, rows))
     assert list(told) == [(world.base, "main"), (first, None), (second, None)]
+
+
+def test_what_a_queue_makes_is_measured_by_nobodys_hand(queue: Queue) -> None:
+    world = queue.world
+    world.github.pulls[1]["head"]["repo"]["id"] = 6
+    head = queue.add(1)
+    place, ref = (
+        Place(SLUG),
+        world.git("for-each-ref", "--format=%(refname:short)", "refs/heads/gh-readonly-queue"),
+    )
+    assert ref
+    assert world.service.forge is not None
+    for named in (ref, head):
+        with pytest.raises(DataError, match="has no branch"):
+            look_at_commits(world.service.forge, world.service.settings, place, 5, "main", named, None)
 
 
 def test_a_group_waits_until_the_one_below_it_is_known(queue: Queue) -> None:

@@ -87,6 +87,27 @@ def test_a_part_asked_for_while_the_rest_is_measured_waits_for_it(world: World) 
     assert world.run_of(head)["output"]["title"] == "passed: 2 of 2 show no regression"
 
 
+def test_what_stood_beside_it_is_let_go_with_it(world: World) -> None:
+    world.github.writers = {"grace"}
+    world.base = world.commit("two suites", 1, settings=TWO_SUITES)
+    world.push(1, "slower", settings=TWO_SUITES)
+    world.happens(1, "opened")
+    say(world, "/ratchet run serving of large models on cpu-*")
+    world.push(1, "another", settings=TWO_SUITES)
+    world.happens(1, "synchronize")
+    assert [state for _, _, state in jobs(world)] == ["cancelled"] * 3 + ["queued"] * 2
+
+
+def test_a_rerun_of_all_repeats_what_was_asked_for_besides(judged: tuple[World, str]) -> None:
+    world, _ = judged
+    say(world, "/ratchet run serving of large models on cpu-*")
+    measure(world)
+    world.settle()
+    say(world, "/ratchet rerun")
+    queued = [suite for suite, _, state in jobs(world) if state == "queued"]
+    assert queued == ["inference", "training", "serving of large models"]
+
+
 def test_a_suite_is_measured_on_other_devices_besides(judged: tuple[World, str], worker_token: str) -> None:
     world, head = judged
     other = FakeAgent(world.client, worker_token, name="other", hardware_id="gpu-1", device_class="gpu-test")

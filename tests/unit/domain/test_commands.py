@@ -13,7 +13,7 @@ from app.domain.commands import Accept, Approve, Command, Help, Rerun, Run, read
         ("/ratchet rerun", Rerun()),
         ("Thanks!\n\n  /Ratchet  RERUN  slow suite \nbye", Rerun("slow suite")),
         ("/ratchet run slow on my laptop on cpu-*", Run("slow on my laptop", "cpu-*")),
-        ("/ratchet approve 0123ABC", Approve("0123abc")),
+        ("/ratchet approve " + 20 * "aB", Approve(20 * "ab")),
         ("/ratchet approve", Approve()),
         ("/ratchet accept a b", Accept("a b")),
         ("/ratchet", Help()),
@@ -25,7 +25,7 @@ def test_what_is_asked_for(comment: str, command: Command) -> None:
 
 @pytest.mark.parametrize(
     "comment",
-    ["/ratchet run", "/ratchet run a on", "/ratchet run on cpu", "/ratchet approve 0123ab", "/ratchet x"],
+    ["/ratchet run", "/ratchet run a on", "/ratchet run on cpu", "/ratchet approve 0123abc", "/ratchet x"],
 )
 def test_what_is_not_understood_is_answered_with_help(comment: str) -> None:
     command = read_command(comment)
