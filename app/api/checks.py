@@ -17,9 +17,10 @@ from app.api.hub import Hub
 from app.domain.results import CommitRef
 from app.reports.check_json import check_document
 from app.services.cancel_check import cancel_check
+from app.services.check_request import CheckRequest
 from app.services.read_check import read_check
 from app.services.render_report import report_html
-from app.services.request_check import CheckRequest, request_check
+from app.services.request_check import request_check
 from app.services.store_bundle import bundle_path
 from app.services.visibility import visible_check
 from app.services.watch_check import watch_check

@@ -8,10 +8,11 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.responses import HTMLResponse
 
-from app.api.deps import SessionDep
+from app.api.deps import ServiceDep, SessionDep
 from app.domain.errors import NotFoundError
 from app.reports.view import report_view
 from app.services.forge.measure_again import can_be_measured_again
+from app.services.forge.shown_pull import shown_pull
 from app.services.list_checks import list_checks
 from app.services.read_check import read_check
 from app.services.render_report import report_html
@@ -68,7 +69,12 @@ def _measurable(shown: Sequence[str], chosen: str | None, connected: Collection[
 
 @router.get("/checks/{check_id}")
 def show_check(
-    request: Request, session: SessionDep, viewer: Viewer, check_id: VisibleCheck, live: Live = True
+    request: Request,
+    service: ServiceDep,
+    session: SessionDep,
+    viewer: Viewer,
+    check_id: VisibleCheck,
+    live: Live = True,
 ) -> Response:
     """Show one check: its verdict, its jobs, and what its report says."""
     result = read_check(session, check_id)
@@ -76,7 +82,13 @@ def show_check(
     every = REFRESH_CHECK_S if not is_done and live else None
     again = is_done and can_be_measured_again(session, viewer, check_id)
     return page(
-        request, "check.html", result=result, view=report_view(result), refresh_s=every, can_repeat=again
+        request,
+        "check.html",
+        result=result,
+        view=report_view(result),
+        pull=shown_pull(session, service.settings, check_id),
+        refresh_s=every,
+        can_repeat=again,
     )
 
 

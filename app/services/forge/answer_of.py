@@ -9,9 +9,10 @@ from sqlalchemy.orm import Session
 from app.config import ServiceSettings
 from app.domain.commands import APPROVE, SETTLED_MIN, Accept, Approve, Command, Rerun, Run
 from app.reports.pull_request.markdown import code
+from app.services.capacity import live_classes
 from app.services.forge.tell_pull import awaits_approval, untaken_key
 from app.settings import matching_classes
-from app.store.repositories import checks, fleet, forge
+from app.store.repositories import checks, forge
 from app.store.tables import PullRequest
 
 SETTLED = timedelta(minutes=SETTLED_MIN)
@@ -80,8 +81,7 @@ def _suites(session: Session, pull: PullRequest) -> list[str]:
 
 
 def _no_device(session: Session, settings: ServiceSettings, pull: PullRequest, glob: str) -> str:
-    within = settings.worker_live_for
-    live = fleet.live_classes(session, within=within, healths=fleet.TENDED, untrusted=pull.is_fork)
+    live = live_classes(session, settings, untrusted=pull.is_fork)
     if matching_classes((glob,), live):
         return ""
     names = ", ".join(map(code, live)) or "none just now"

@@ -10,13 +10,14 @@ from sqlalchemy.orm import Session
 from app.config import ServiceSettings
 from app.services.access import FORGE
 from app.services.cancel_check import cancel_check
+from app.services.check_request import CheckRequest
 from app.services.forge.look_at_group import Queued, SeenGroup
 from app.services.forge.look_at_pull import Seen
 from app.services.forge.merge_queue import want_group
 from app.services.forge.project_owner import why_not_its_own
 from app.services.forge.tell_group import pull_number, tell_group
 from app.services.forge.tell_pull import tell_ended
-from app.services.request_check import CheckRequest, request_check
+from app.services.request_check import request_check
 from app.store.repositories import checks, clock, forge, merge_groups
 from app.store.tables import MergeGroup, Repository
 

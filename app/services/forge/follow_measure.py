@@ -12,12 +12,13 @@ from app.domain.errors import DataError
 from app.domain.forge import Place
 from app.integrations.forge import Forge
 from app.services.access import Principal, Scope
+from app.services.check_request import CheckRequest
 from app.services.forge.ask_measure import end_request, want_measuring
 from app.services.forge.follow_pull import follow_pull
 from app.services.forge.look_at_commits import SeenCommits, look_at_commits
 from app.services.forge.look_at_pull import Known, Seen, look_at_pull
 from app.services.forge.project_owner import why_not_its_own
-from app.services.request_check import CheckRequest, request_check
+from app.services.request_check import request_check
 from app.store.repositories import clock, forge, measure_requests
 from app.store.tables import MeasureRequest, Repository
 

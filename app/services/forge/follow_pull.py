@@ -11,12 +11,13 @@ from app.domain.forge import Pull
 from app.domain.jobs import JobState
 from app.services.access import FORGE
 from app.services.cancel_check import cancel_check
+from app.services.check_request import CheckRequest
 from app.services.forge.look_at_pull import EVENT, Compared, Known, Seen, wished_of
 from app.services.forge.project_owner import why_not_its_own
 from app.services.forge.receive_delivery import want_look
 from app.services.forge.tell_pull import tell_ended, tell_pull
 from app.services.plan_check import Wish
-from app.services.request_check import CheckRequest, request_check
+from app.services.request_check import request_check
 from app.settings import matching_classes, settings_digest
 from app.store.repositories import checks, forge, jobs
 from app.store.tables import Check, PullRequest, Repository

@@ -16,10 +16,11 @@ from app.domain.forge import Place
 from app.domain.results import CommitRef
 from app.integrations.forge import Forge
 from app.services.access import FORGE
+from app.services.check_request import CheckRequest
 from app.services.forge.mirrors import SETTINGS_FILE, Mirror, fetched, ours
 from app.services.forge.project_owner import why_not_its_own
 from app.services.forge.schedules import keep_schedules
-from app.services.request_check import CheckRequest, request_check
+from app.services.request_check import request_check
 from app.settings import Settings
 from app.store.repositories import projects
 from app.store.tables import Check, Repository

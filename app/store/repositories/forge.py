@@ -283,3 +283,14 @@ def unserved(session: Session, most: int) -> Sequence[tuple[PullRequest, Job]]:
         .with_for_update(of=PullRequest, skip_locked=True)
     ).all()
     return [(row[0], row[1]) for row in rows]
+
+
+def shown_with_check(session: Session, check_id: int) -> tuple[PullRequest, str] | None:
+    """Return the pull request whose newest head a check is of, and what its repository is called; nothing is locked."""
+    row = session.execute(
+        select(PullRequest, Repository.slug)
+        .join(Repository, Repository.id == PullRequest.repository_id)
+        .where(PullRequest.check_id == check_id)
+        .limit(1)
+    ).one_or_none()
+    return None if row is None else (row[0], row[1])

@@ -262,3 +262,13 @@ def test_a_look_that_finds_nothing_new_makes_no_bundle(world: World) -> None:
     again = {path: path.stat().st_mtime_ns for path in world.service.settings.data_dir.glob("bundles/*")}
     assert (len(bundles), bundles) == (1, again)
     assert len(world.github.runs_of(head)) == 1
+
+
+def test_the_page_of_a_check_names_its_pull_request(world: World) -> None:
+    world.service.settings.anonymous_read = True
+    world.push(1, "slower", title="Make it <b>slower</b>")
+    world.happens(1, "opened")
+    page = world.client.get("/checks/1").text
+    assert f'href="{world.service.settings.github_url}/acme/vision/pull/1">#1 ' in page
+    assert "Make it &lt;b&gt;slower&lt;/b&gt;" in page
+    assert "by <bdi>ada</bdi>" in page

@@ -13,8 +13,9 @@ from sqlalchemy import select, text
 from app.domain.jobs import JobState
 from app.domain.results import CommitRef
 from app.services.access import FORGE, Scope, issue_token
+from app.services.check_request import CheckRequest
 from app.services.conclude_check import conclude_check
-from app.services.request_check import CheckRequest, request_check
+from app.services.request_check import request_check
 from app.settings import read_settings
 from app.store.repositories import fleet
 from app.store.repositories import jobs as job_rows

@@ -13,8 +13,9 @@ from sqlalchemy import text
 
 from app.domain.results import CommitRef
 from app.services.access import FORGE, Scope, issue_token
+from app.services.check_request import CheckRequest
 from app.services.conclude_check import conclude_check
-from app.services.request_check import CheckRequest, request_check
+from app.services.request_check import request_check
 from app.settings import read_settings
 from app.wiring import Service
 from tests.factories.repository import SETTINGS, SPIN, ToyRepository
