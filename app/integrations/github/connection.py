@@ -5,10 +5,12 @@ Credentials are read from files and stay in this process. githubkit makes and re
 
 from __future__ import annotations
 
+import ssl
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,6 +118,7 @@ class Connection:
             auth,
             base_url=self._api,
             timeout=CALL_S,
+            ssl_verify=_trusted(),
             auto_retry=False,
             http_cache=False,  # `remembered` asks conditionally where that pays
             follow_redirects=False,
@@ -131,6 +134,14 @@ class Connection:
         with told():
             answer = self.kit(None).rest.apps.create_installation_access_token(installation, data=wanted)
         return str(answer.json()["token"])
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    """Return what certificates are held against, read once: the kit makes a connection for each call."""
+    import httpx
+
+    return httpx.create_ssl_context()
 
 
 @contextmanager
