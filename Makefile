@@ -50,8 +50,9 @@ demo: setup ## three pull requests checked by the real path (DEMO= keeps the ser
 	$(BIN)/ratchet demo $(DEMO)
 DEMO ?= --exit
 
+# Three processes on two cores: tests wait for each other's processes more than they compute.
 test: setup check ## all checks and all tests (TESTS=... only these)
-	$(BIN)/python -m pytest -n 2 $(TESTS)
+	$(BIN)/python -m pytest -n 3 $(TESTS)
 
 check: setup ## formatting, lint, types, import contracts
 	$(BIN)/ruff format --check --quiet .

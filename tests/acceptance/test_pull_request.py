@@ -143,7 +143,8 @@ def test_a_pull_request_from_its_opening_to_its_verdict(
     assert again.returncode == 1, again.stderr
     document = json.loads(again.stdout)
     assert (document["conclusion"], document["head"]) == ("regressed", slow)
-    wait_for(lambda: github.runs_of(slow)[-1]["details_url"].endswith(f"/{document['check']}"), 30)
+    its_key = f"ratchet/5/{slow}/{document['check']}"
+    wait_for(lambda: its_key in [run["external_id"] for run in github.runs_of(slow)], 30)
 
 
 def test_of_quick_pushes_the_last_is_measured_and_asked_for_again(
@@ -186,7 +187,7 @@ def test_a_fork_is_measured_once_it_is_approved_and_its_next_push_is_not(
     wait_for(lambda: states(github, first) == ["action_required"], 30)
     (asking,) = github.runs_of(first)
     assert [button["identifier"] for button in asking["actions"]] == ["approve"]
-    say(connected, 4, 4713, f"/ratchet approve {first[:12]}")
+    say(connected, 4, 4713, f"/ratchet approve {first}")
     wait_for(lambda: concluded(github, first, 2), 120)
     assert states(github, first) == ["action_required", "failure"]
     assert github.runs_of(first)[-1]["output"]["title"].startswith("1 regressed of ")

@@ -105,8 +105,11 @@ def contents(folder):
     return {(str(path.relative_to(folder)), path.lstat().st_mtime_ns) for path in files}
 
 
-@pytest.mark.parametrize("has_uv", [True, False], ids=["uv", "pip alone"])
-@pytest.mark.parametrize("command", ["pip install -e .", "python -m pip install ."])
+@pytest.mark.parametrize(
+    ("has_uv", "command"),
+    [(True, "pip install -e ."), (False, "python -m pip install .")],
+    ids=["uv, editable", "pip alone, installed"],
+)
 def test_project_with_the_same_dependencies_is_built_upon_bases_environment(
     repository, tmp_path, monkeypatch, command, has_uv
 ):
