@@ -23,7 +23,7 @@ from tests.factories.sandbox import needs_sandbox
 pytestmark = [pytest.mark.postgres, pytest.mark.redis]
 
 SECRET = "s3cret"
-STRICT = SETTINGS.format(device_minutes=0.3) + "strict = true\n"
+STRICT = SETTINGS.format(device_minutes=1.0) + "strict = true\n"
 """A machine that other tests share is of grade C."""
 
 LOOPS = 3_000

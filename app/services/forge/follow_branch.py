@@ -44,7 +44,7 @@ def follow_branch(
         level = logging.WARNING if seen.is_refused else logging.INFO
         log.log(level, "%s of %s is not measured: %s", repository.branch, repository.slug, why)
         return
-    growth = seen.growth
-    key = f"push/{repository.id}/{growth.base.sha}/{growth.head.sha}"
-    ask_for_growth(session, settings, repository, growth, trigger=EVENT, key=key, band=BAND)
-    repository.branch_sha = growth.head.sha
+    base, head = seen.growth.comparison.base, seen.growth.comparison.head
+    key = f"push/{repository.id}/{base.sha}/{head.sha}"
+    ask_for_growth(session, settings, repository, seen.growth, trigger=EVENT, key=key, band=BAND)
+    repository.branch_sha = head.sha

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from sqlalchemy.orm import Session
@@ -11,13 +11,12 @@ from app.config import ServiceSettings
 from app.services.access import FORGE
 from app.services.cancel_check import cancel_check
 from app.services.check_request import CheckRequest
+from app.services.forge.comparison import Comparison
 from app.services.forge.look_at_group import Queued, SeenGroup
-from app.services.forge.look_at_pull import Seen
 from app.services.forge.merge_queue import want_group
-from app.services.forge.project_owner import why_not_its_own
+from app.services.forge.project_owner import request_for, why_not_its_own
 from app.services.forge.tell_group import pull_number, tell_group
 from app.services.forge.tell_pull import tell_ended
-from app.services.request_check import request_check
 from app.store.repositories import checks, clock, forge, merge_groups
 from app.store.tables import MergeGroup, Repository
 
@@ -85,11 +84,13 @@ def follow_group(session: Session, settings: ServiceSettings, group_id: int, fou
         return
     group.is_kept_out = found.is_kept_out or bool(below.why)
     trouble = seen.trouble or below.why or why_not_its_own(session, repository, seen.settings)
-    if trouble:
+    if trouble or seen.comparison is None:
         _not_measured(session, settings, repository, group, trouble)
         return
     _let_go(session, settings, repository, group, "measured again")
-    group.check_id = _request(session, settings, repository, group, seen, is_on_top=found.is_on_top)
+    group.checks_made += 1  # under the group's lock
+    wanted = _wanted(group, seen.comparison, is_on_top=found.is_on_top)
+    group.check_id = request_for(session, settings, repository, wanted).id
     group.trouble, group.rerun = None, False
     session.flush()
     tell_group(session, settings, repository, group)
@@ -140,30 +141,6 @@ def _let_go(
     session.flush()
 
 
-def _request(
-    session: Session,
-    settings: ServiceSettings,
-    repository: Repository,
-    group: MergeGroup,
-    seen: Seen,
-    *,
-    is_on_top: bool,
-) -> int:
-    assert seen.settings is not None
-    assert seen.base is not None
-    assert seen.head is not None
-    group.checks_made += 1  # under the group's lock
-    wanted = CheckRequest(
-        settings=seen.settings,
-        source={"kind": "bundle", "location": seen.bundle},
-        base=seen.base,
-        head=seen.head,
-        suites=seen.suites,
-        trigger=TRIGGER,
-        base_branch="" if is_on_top else group.base_ref,
-        key=f"{TRIGGER}/{group.id}/{group.checks_made}",
-    )
-    check = request_check(session, settings, FORGE, wanted)
-    if repository.project_id is None:  # its branch's newest settings say otherwise
-        repository.project_id = check.project_id
-    return check.id
+def _wanted(group: MergeGroup, comparison: Comparison, *, is_on_top: bool) -> CheckRequest:
+    wanted = comparison.request(TRIGGER, f"{TRIGGER}/{group.id}/{group.checks_made}")
+    return replace(wanted, base_branch="" if is_on_top else group.base_ref)

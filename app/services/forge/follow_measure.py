@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
@@ -14,8 +14,9 @@ from app.integrations.forge import Forge
 from app.services.access import Principal, Scope
 from app.services.check_request import CheckRequest
 from app.services.forge.ask_measure import end_request, want_measuring
+from app.services.forge.comparison import Comparison
 from app.services.forge.follow_pull import follow_pull
-from app.services.forge.look_at_commits import SeenCommits, look_at_commits
+from app.services.forge.look_at_commits import look_at_commits
 from app.services.forge.look_at_pull import Known, Seen, look_at_pull
 from app.services.forge.project_owner import why_not_its_own
 from app.services.request_check import request_check
@@ -58,7 +59,7 @@ class Refused:
     why: str
 
 
-SeenAsked = Seen | SeenCommits | Refused
+SeenAsked = Seen | Comparison | Refused
 
 
 def take_request(session: Session, request_id: int) -> Asked | None:
@@ -101,7 +102,14 @@ def look_at_asked(its_forge: Forge, settings: ServiceSettings, asked: Asked) -> 
             )
         assert asked.head is not None
         return look_at_commits(
-            its_forge, settings, asked.place, asked.external_id, asked.branch, asked.head, asked.base
+            its_forge,
+            settings,
+            asked.place,
+            asked.external_id,
+            asked.branch,
+            asked.head,
+            asked.base,
+            asked.suites,
         )
     except DataError as error:
         return Refused(str(error))
@@ -124,11 +132,14 @@ def follow_request(
     if isinstance(seen, Seen) and asked.is_whole_pull:
         _whole_pull(session, settings, request, seen, asked_at)
         return
-    trouble = _trouble(session, repository, seen)
-    if trouble:
+    comparison = seen.comparison if isinstance(seen, Seen) else seen
+    trouble = _trouble(seen) or why_not_its_own(session, repository, seen.settings)
+    if trouble or comparison is None:
         end_request(session, request.id, "not_measured", message=trouble)
         return
-    check = request_check(session, settings, _whoever(request), _wanted(asked, seen))
+    is_strange = isinstance(seen, Seen) and seen.pull.is_fork
+    wanted = _wanted(asked, comparison, is_strange=is_strange)
+    check = request_check(session, settings, _whoever(request), wanted)
     end_request(session, request.id, "checked", check_id=check.id)
 
 
@@ -159,11 +170,10 @@ def _closed(number: int) -> str:
     return f"pull request {number} is not open"
 
 
-def _trouble(session: Session, repository: Repository, seen: Seen | SeenCommits) -> str:
-    if isinstance(seen, Seen) and not seen.pull.is_open:
-        return _closed(seen.pull.number)
-    trouble = seen.trouble if isinstance(seen, Seen) else ""
-    return trouble or why_not_its_own(session, repository, seen.settings)
+def _trouble(seen: Seen | Comparison) -> str:
+    if isinstance(seen, Comparison):
+        return ""
+    return seen.trouble if seen.pull.is_open else _closed(seen.pull.number)
 
 
 def _whoever(request: MeasureRequest) -> Principal:
@@ -171,21 +181,11 @@ def _whoever(request: MeasureRequest) -> Principal:
     return Principal(0, request.asked_by, frozenset((Scope.JOBS_CREATE,)), request.project_id)
 
 
-def _wanted(asked: Asked, seen: Seen | SeenCommits) -> CheckRequest:
+def _wanted(asked: Asked, comparison: Comparison, *, is_strange: bool) -> CheckRequest:
     """Return the check: nobody knows where what was picked by hand belongs in a history, so it extends none."""
-    assert seen.settings is not None
-    assert seen.base is not None
-    assert seen.head is not None
-    is_strange = isinstance(seen, Seen) and seen.pull.is_fork
-    return CheckRequest(
-        settings=seen.settings,
-        source={"kind": "bundle", "location": seen.bundle},
-        base=seen.base,
-        head=seen.head,
-        suites=seen.suites if isinstance(seen, Seen) else asked.suites,
+    return replace(
+        comparison.request(TRIGGER, f"{TRIGGER}/{asked.request_id}"),
         devices=asked.devices,
-        trigger=TRIGGER,
-        key=f"{TRIGGER}/{asked.request_id}",
         base_branch="",
         benchmarks_from="base" if is_strange else "head",
         untrusted=is_strange,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy.orm import Session
@@ -12,15 +13,15 @@ from app.domain.jobs import JobState
 from app.services.access import FORGE
 from app.services.cancel_check import cancel_check
 from app.services.check_request import CheckRequest
-from app.services.forge.look_at_pull import EVENT, Compared, Known, Seen, wished_of
-from app.services.forge.project_owner import why_not_its_own
+from app.services.forge.comparison import Compared, Comparison
+from app.services.forge.look_at_pull import EVENT, Known, Seen, wished_of
+from app.services.forge.project_owner import request_for, why_not_its_own
 from app.services.forge.receive_delivery import want_look
 from app.services.forge.tell_pull import tell_ended, tell_pull
 from app.services.plan_check import Wish
-from app.services.request_check import request_check
-from app.settings import matching_classes, settings_digest
+from app.settings import matching_classes
 from app.store.repositories import checks, forge, jobs
-from app.store.tables import Check, PullRequest, Repository
+from app.store.tables import PullRequest, Repository
 
 
 def follow_pull(
@@ -43,19 +44,21 @@ def follow_pull(
         _let_go(session, settings, repository, pull, "the pull request was closed")
         return
     trouble = seen.trouble or why_not_its_own(session, repository, seen.settings)
-    if trouble:
+    if trouble or seen.comparison is None:
         _let_go(session, settings, repository, pull, f"superseded by {pull.head_sha[:10]}")
         pull.wishes = [wish for wish in pull.wishes if Wish(**wish) not in seen.wishes]
         if pull.wishes:  # they came after it was looked at, and may be what there is to measure
             want_look(session, repository_id, number)
-    elif pull.rerun or pull.wishes or not _has_its_check(session, pull, seen):
-        if not seen.bundle:  # it had a check when it was looked at
+    elif pull.rerun or pull.wishes or not _has_its_check(session, pull, seen.comparison):
+        if not seen.comparison.bundle:  # it had a check when it was looked at
             want_look(session, repository_id, number)
             return
-        check_id = _request(session, settings, repository, pull, seen)
+        pull.checks_made += 1  # under the pull request's lock
+        wanted = _wanted(session, repository, pull, seen.comparison)
+        check_id = request_for(session, settings, repository, wanted).id
         _let_go(session, settings, repository, pull, f"superseded by {pull.head_sha[:10]}")
         pull.check_id, pull.wishes = check_id, []
-    pull.base_sha, pull.trouble = seen.base.sha if seen.base else None, trouble or None
+    pull.base_sha, pull.trouble = seen.base_sha, trouble or None
     pull.rerun = False
     session.flush()
     tell_pull(session, settings, repository, pull)
@@ -81,11 +84,9 @@ def _stored(session: Session, repository: Repository, pull: PullRequest | None, 
     return pull
 
 
-def _has_its_check(session: Session, pull: PullRequest, seen: Seen) -> bool:
+def _has_its_check(session: Session, pull: PullRequest, comparison: Comparison) -> bool:
     """Say whether the check that there is compares just what was seen, by the same settings."""
-    if seen.base is None or seen.head is None or seen.settings is None:
-        return False
-    return _compared(session, pull) == (seen.base.sha, seen.head.sha, settings_digest(seen.settings))
+    return _compared(session, pull) == comparison.compared
 
 
 def known_of(session: Session, repository_id: int, number: int) -> Known:
@@ -135,42 +136,29 @@ def _let_go(
     session.flush()
 
 
-def _request(
-    session: Session, settings: ServiceSettings, repository: Repository, pull: PullRequest, seen: Seen
-) -> int:
-    assert seen.settings is not None
-    assert seen.base is not None
-    assert seen.head is not None
-    has_check = _has_its_check(session, pull, seen)
-    besides = _besides(session, pull, seen) if has_check and pull.rerun else ()
-    pull.checks_made += 1  # under the pull request's lock
-    wanted = CheckRequest(
-        settings=seen.settings,
-        source={"kind": "bundle", "location": seen.bundle},
-        base=seen.base,
-        head=seen.head,
-        suites=seen.suites,
-        trigger=EVENT,
+def _wanted(
+    session: Session, repository: Repository, pull: PullRequest, comparison: Comparison
+) -> CheckRequest:
+    has_check = _has_its_check(session, pull, comparison)
+    besides = _besides(session, pull, comparison) if has_check and pull.rerun else ()
+    key = f"pull/{repository.id}/{pull.number}/{pull.checks_made}"
+    return replace(
+        comparison.request(EVENT, key),
         base_branch=pull.base_ref,
-        key=f"pull/{repository.id}/{pull.number}/{pull.checks_made}",
-        wishes=(*besides, *wished_of(_wishes(pull), seen.settings)),
+        wishes=(*besides, *wished_of(_wishes(pull), comparison.settings)),
         beside=pull.check_id if has_check and not pull.rerun else None,
         benchmarks_from="base" if pull.is_fork else "head",
         untrusted=pull.is_fork,
     )
-    check: Check = request_check(session, settings, FORGE, wanted)
-    if repository.project_id is None:  # its branch's newest settings say otherwise
-        repository.project_id = check.project_id
-    return check.id
 
 
-def _besides(session: Session, pull: PullRequest, seen: Seen) -> tuple[Wish, ...]:
+def _besides(session: Session, pull: PullRequest, comparison: Comparison) -> tuple[Wish, ...]:
     """Return what was measured of a pull request only because somebody had asked for it: it is measured again, too."""
-    assert seen.settings is not None
     assert pull.check_id is not None
     check = checks.one(session, pull.check_id)
     assert check is not None
-    usual = {suite.name: suite.devices for suite in seen.settings.suites if suite.name in seen.suites}
+    suites = comparison.settings.suites
+    usual = {suite.name: suite.devices for suite in suites if suite.name in comparison.suites}
     return tuple(
         Wish(job.suite, "" if job.state == JobState.NO_CAPACITY else job.device_class)
         for job in jobs.of_request(session, check.request_id)

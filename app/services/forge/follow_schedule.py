@@ -61,11 +61,11 @@ def follow_schedule(
     if why or seen.growth is None:
         tick.outcome = why
         return
-    growth = seen.growth
+    base, head = seen.growth.comparison.base, seen.growth.comparison.head
     key = f"{TRIGGER}/{schedule.id}/{tick.planned_at.isoformat()}"
-    check = ask_for_growth(session, settings, repository, growth, trigger=TRIGGER, key=key, band=BAND)
-    schedule.measured_sha, tick.check_id = growth.head.sha, check.id
-    tick.outcome = f"{growth.head.sha[:10]} is measured against {growth.base.sha[:10]}"
+    check = ask_for_growth(session, settings, repository, seen.growth, trigger=TRIGGER, key=key, band=BAND)
+    schedule.measured_sha, tick.check_id = head.sha, check.id
+    tick.outcome = f"{head.sha[:10]} is measured against {base.sha[:10]}"
 
 
 def _why_not_now(due: Due, seen: SeenBranch) -> str:

@@ -16,7 +16,7 @@ from app.domain.forge import Place
 from app.domain.results import CommitRef
 from app.integrations.forge import Forge
 from app.services.access import FORGE
-from app.services.check_request import CheckRequest
+from app.services.forge.comparison import Comparison
 from app.services.forge.mirrors import SETTINGS_FILE, Mirror, fetched, ours
 from app.services.forge.project_owner import why_not_its_own
 from app.services.forge.schedules import keep_schedules
@@ -42,12 +42,8 @@ class Branch:
 class Growth:
     """What is to be measured: head against base, and the line of commits between them, each with its first parent."""
 
-    base: CommitRef
-    head: CommitRef
+    comparison: Comparison
     line: tuple[tuple[str, str], ...]
-    settings: Settings
-    suites: tuple[str, ...]
-    bundle: str
 
 
 @dataclass(frozen=True)
@@ -98,7 +94,8 @@ def _grown(mirror: Mirror, seen: SeenBranch, settings: Settings, event: str, sin
         touched = f"nothing under the paths of its suites has changed since {base.sha[:10]}"
         return replace(seen, why=touched if has_any else f"no suite is measured on {event}")
     line = tuple(mirror.git.lineage(base.sha, head.sha, LONGEST_LINE))
-    return replace(seen, growth=Growth(base, head, line, settings, suites, mirror.bundle(base, head)))
+    comparison = Comparison(base, head, settings, suites, mirror.bundle(base, head))
+    return replace(seen, growth=Growth(comparison, line))
 
 
 def _base(mirror: Mirror, head: CommitRef, since: str | None) -> CommitRef | None:
@@ -140,17 +137,7 @@ def ask_for_growth(
 
     The caller has locked the repository.
     """
-    wanted = CheckRequest(
-        settings=growth.settings,
-        source={"kind": "bundle", "location": growth.bundle},
-        base=growth.base,
-        head=growth.head,
-        suites=growth.suites,
-        trigger=trigger,
-        key=key,
-        band=band,
-        branch=repository.branch,
-    )
+    wanted = replace(growth.comparison.request(trigger, key), band=band, branch=repository.branch)
     check = request_check(session, service, FORGE, wanted)
     for sha, parent in growth.line:
         projects.commit(session, check.project_id, sha, parent_sha=parent, branch=repository.branch)

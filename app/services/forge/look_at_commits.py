@@ -6,26 +6,14 @@ out under the repository's name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from app.config import ServiceSettings
 from app.domain.errors import DataError
 from app.domain.forge import Place
 from app.domain.results import CommitRef
 from app.domain.revisions import read_revision
 from app.integrations.forge import Forge
+from app.services.forge.comparison import Comparison
 from app.services.forge.mirrors import BRANCHES, SETTINGS_FILE, Mirror, fetched
-from app.settings import Settings
-
-
-@dataclass(frozen=True)
-class SeenCommits:
-    """Head against base, by head's settings."""
-
-    base: CommitRef
-    head: CommitRef
-    settings: Settings
-    bundle: str
 
 
 def look_at_commits(
@@ -36,8 +24,11 @@ def look_at_commits(
     branch: str,
     head: str,
     base: str | None,
-) -> SeenCommits:
-    """Fetch the repository's branches and return the commits; without a base it is where head left the default branch.
+    suites: tuple[str, ...],
+) -> Comparison:
+    """Fetch the repository's branches and return the commits and head's settings.
+
+    Without a base it is where head left the default branch.
 
     Raises what the forge raises, and DataError for what no branch has, and for settings that are refused.
     """
@@ -47,7 +38,7 @@ def look_at_commits(
         its_settings = mirror.settings_at(its_head.sha)
         if its_settings is None:
             raise DataError(f"{its_head.sha[:10]} has no {SETTINGS_FILE}", code="no_settings")
-        return SeenCommits(its_base, its_head, its_settings, mirror.bundle(its_base, its_head))
+        return Comparison(its_base, its_head, its_settings, suites, mirror.bundle(its_base, its_head))
 
 
 def _commit(mirror: Mirror, place: Place, text: str) -> CommitRef:

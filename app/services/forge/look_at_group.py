@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.config import ServiceSettings
 from app.domain.forge import Place
@@ -52,8 +52,7 @@ def look_at_group(forge: Forge, settings: ServiceSettings, group: Queued) -> See
     refs = f"refs/heads/{group.head_ref}", f"refs/heads/{group.base_ref}"
     try:
         with fetched(forge, settings, group.place, group.external_id, *refs) as mirror:
-            commits = mirror.commit(group.base_sha), mirror.commit(group.head_sha)
-            return _read(mirror, group, Seen(pull, *commits))
+            return _read(mirror, group, Seen(pull, group.base_sha))
     except ForgeLacksError:
         return SeenGroup(Seen(pull, trouble=GONE), is_kept_out=True)
 
@@ -62,7 +61,7 @@ def _read(mirror: Mirror, group: Queued, seen: Seen) -> SeenGroup:
     branch = ours(f"refs/heads/{group.base_ref}")
     merged = mirror.git.merge_base(branch, group.head_sha)
     if merged is None:
-        return SeenGroup(Seen(seen.pull, trouble=f"it has no commit in common with {group.base_ref}"))
+        return SeenGroup(replace(seen, trouble=f"it has no commit in common with {group.base_ref}"))
     is_on_top = not mirror.git.is_ancestor(group.base_sha, branch)
     # Of the branch, never of what waits below in the queue: settings are commands that agents run.
-    return SeenGroup(measured(mirror, seen, merged), is_on_top=is_on_top)
+    return SeenGroup(measured(mirror, seen, group.head_sha, merged), is_on_top=is_on_top)

@@ -9,11 +9,11 @@ from sqlalchemy.orm import Session
 from app.config import ServiceSettings
 from app.domain.errors import DataError
 from app.domain.forge import Place, Pull
-from app.domain.results import CommitRef
 from app.integrations.forge import Forge
+from app.services.forge.comparison import Compared, Comparison
 from app.services.forge.mirrors import SETTINGS_FILE, Mirror, fetched, ours
 from app.services.plan_check import Wish
-from app.settings import Settings, settings_digest
+from app.settings import Settings
 from app.store.tables import Repository
 
 EVENT = "pull_request"
@@ -23,31 +23,26 @@ UNAPPROVED = "it comes from a fork, and nobody has approved this commit"
 
 @dataclass(frozen=True)
 class Seen:
-    """A pull request, and of an open one where it left its branch, and what is to be measured.
-
-    `trouble` says why nothing is, in words for the author; then there are no suites.
-    """
+    """A pull request, and of an open one where it left its branch, and what is to be measured, or why nothing is."""
 
     pull: Pull
-    base: CommitRef | None = None
-    head: CommitRef | None = None
-    settings: Settings | None = None
-    suites: tuple[str, ...] = ()
-    bundle: str = ""
-    """The digest of the bundle with both commits; empty where there is a check that compares them."""
+    base_sha: str | None = None
+    comparison: Comparison | None = None
     trouble: str = ""
+    """Why nothing is to be measured, in words for the author."""
     wishes: tuple[Wish, ...] = ()
     """What was known to be wanted besides when it was looked at."""
+
+    @property
+    def settings(self) -> Settings | None:
+        """The settings of what is to be measured."""
+        return None if self.comparison is None else self.comparison.settings
 
 
 def place_of(session: Session, repository_id: int) -> tuple[Place, int]:
     """Return where a repository is, and the forge's id of it."""
     its = session.get_one(Repository, repository_id)
     return its.place, its.external_id
-
-
-Compared = tuple[str, str, str]
-"""What a check compares: base's and head's sha, and the digest of the settings."""
 
 
 @dataclass(frozen=True)
@@ -92,27 +87,27 @@ def look_at_pull(
 
 
 def _read(mirror: Mirror, pull: Pull, known: Known, suites: tuple[str, ...]) -> Seen:
-    head = mirror.commit(pull.head_sha)
-    base_sha = mirror.git.merge_base(ours(f"refs/heads/{pull.base_ref}"), head.sha)
+    base_sha = mirror.git.merge_base(ours(f"refs/heads/{pull.base_ref}"), pull.head_sha)
     if base_sha is None:
         return Seen(pull, trouble=f"it has no commit in common with {pull.base_ref}")
-    return measured(mirror, Seen(pull, mirror.commit(base_sha), head), base_sha, known, suites)
+    return measured(mirror, Seen(pull, base_sha), pull.head_sha, base_sha, known, suites)
 
 
 def measured(
     mirror: Mirror,
     seen: Seen,
+    head_sha: str,
     settings_of: str,
     known: Known | None = None,
     named: tuple[str, ...] = (),
 ) -> Seen:
-    """Return what is to be measured, by the settings of a commit that others have merged.
+    """Return what is to be measured of a head, by the settings of a commit that others have merged.
 
     So nobody changes what is measured of his change with it.
     """
     known = known or Known()
-    assert seen.base is not None
-    assert seen.head is not None
+    assert seen.base_sha is not None
+    base, head = mirror.commit(seen.base_sha), mirror.commit(head_sha)
     try:
         settings = mirror.settings_at(settings_of)
     except DataError as error:
@@ -120,15 +115,16 @@ def measured(
     if settings is None:
         trouble = f"{seen.pull.base_ref} has no {SETTINGS_FILE}: it tells what is measured, once it is merged"
         return replace(seen, trouble=trouble)
-    suites = named or mirror.touched(settings, EVENT, seen.base, seen.head)
-    is_compared = known.compared == (seen.base.sha, seen.head.sha, settings_digest(settings))
+    suites = named or mirror.touched(settings, EVENT, base, head)
+    comparison = Comparison(base, head, settings, suites, "")
+    is_compared = known.compared == comparison.compared
     wishes = wished_of(known.wishes, settings)
     if not suites and not wishes and not is_compared:  # what was asked for by hand has its check, too
         trouble = "it touches no path of a suite that is measured on pull requests"
-        return replace(seen, settings=settings, trouble=trouble)
-    is_known = is_compared and not known.is_again and not wishes
-    bundle = "" if is_known else mirror.bundle(seen.base, seen.head)
-    return replace(seen, settings=settings, suites=suites, bundle=bundle)
+        return replace(seen, trouble=trouble)
+    if not is_compared or known.is_again or wishes:
+        comparison = replace(comparison, bundle=mirror.bundle(base, head))
+    return replace(seen, comparison=comparison)
 
 
 def wished_of(wishes: tuple[Wish, ...], settings: Settings) -> tuple[Wish, ...]:
