@@ -1,10 +1,14 @@
-"""Ask the forge for something, without a session: once more later, or never, where it does not answer."""
+"""Ask the forge for something, without a session, and go on with what it says.
+
+It is asked once more later where it does not answer, and never where it would refuse again.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TypeVar
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy.orm import Session
 
@@ -15,24 +19,36 @@ from app.wiring import Service
 
 log = logging.getLogger(__name__)
 
-
 T = TypeVar("T")
+P = ParamSpec("P")
 
 LOOK_AGAIN_S = 30.0
 """When a pull request is looked at again that the forge did not tell of [s]."""
 
 
-def answer(
+def at_forge(do: Callable[Concatenate[Service, Forge, P], None]) -> Callable[Concatenate[Service, P], None]:
+    """Give it the forge that the service is connected with; without one nothing is done."""
+
+    @wraps(do)
+    def done(service: Service, /, *arguments: P.args, **named: P.kwargs) -> None:
+        if service.forge is not None:
+            do(service, service.forge, *arguments, **named)
+
+    return done
+
+
+def ask(
     service: Service,
     what: str,
-    ask: Callable[[Forge], T],
+    question: Callable[[], T],
+    *,
+    then: Callable[[Session, T], None],
     again: Callable[[Session, float], None],
     refused: Callable[[Session, str], None] = lambda session, why: None,
-) -> T | None:
-    """Return what the forge says, None where it does not; it is asked again unless it would refuse again."""
-    assert service.forge is not None
+) -> None:
+    """Go on with what the forge says; what it does not say now is asked for again, unless it would refuse again."""
     try:
-        return ask(service.forge)
+        told = question()
     except ForgeMovedError as error:
         with service.database.session() as session:
             move(session, error.id, error.slug, error.branch)
@@ -46,4 +62,6 @@ def answer(
         wait_s = error.wait_s if isinstance(error, ForgeBusyError) else 0.0
         with service.database.session() as session:
             again(session, max(LOOK_AGAIN_S, wait_s))
-    return None
+    else:
+        with service.database.session() as session:
+            then(session, told)

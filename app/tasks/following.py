@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.domain.errors import RatchetError, UnavailableError
+from app.integrations.forge import Forge
 from app.services.change_settled import want_following
 from app.services.forge.ask_measure import end_request, want_measuring
 from app.services.forge.follow_branch import EVENT, follow_branch, pushed_branch
@@ -21,107 +22,96 @@ from app.services.forge.receive_delivery import want_branch, want_look
 from app.services.forge.schedules import want_tick
 from app.services.forge.tell_forge import REFUSED_S
 from app.store.repositories import clock
-from app.tasks.asking import answer
+from app.tasks.asking import ask, at_forge
 from app.wiring import Service
 
 
-def follow_at_forge(service: Service, repository_id: int, number: int) -> None:
-    """Look at a pull request and have measured what is to be; the forge is waited for without a session."""
-    if service.forge is None:
-        return
+@at_forge
+def follow(service: Service, forge: Forge, repository_id: int, number: int) -> None:
+    """Look at a pull request and have measured what is to be."""
+    settings = service.settings
     with service.database.session() as session:
         (place, external_id), asked_at = place_of(session, repository_id), clock.now(session)
         known = known_of(session, repository_id, number)
-    seen = answer(
+    ask(
         service,
         f"pull request {number} of {place.slug}",
-        lambda forge: look_at_pull(forge, service.settings, place, external_id, number, known),
-        lambda session, wait_s: want_look(session, repository_id, number, delay_s=wait_s),
-        lambda session, why: refuse_look(session, repository_id, number, why),
+        lambda: look_at_pull(forge, settings, place, external_id, number, known),
+        then=lambda session, seen: follow_pull(session, settings, repository_id, number, seen, asked_at),
+        again=lambda session, wait_s: want_look(session, repository_id, number, delay_s=wait_s),
+        refused=lambda session, why: refuse_look(session, repository_id, number, why),
     )
-    if seen is None:
-        return
-    with service.database.session() as session:
-        follow_pull(session, service.settings, repository_id, number, seen, asked_at)
 
 
-def follow_branch_at_forge(service: Service, repository_id: int) -> None:
-    """Have the newest commit of a branch measured; what the forge does not give now, the next push asks for."""
-    if service.forge is None:
-        return
+@at_forge
+def branch(service: Service, forge: Forge, repository_id: int) -> None:
+    """Have the newest commit of a branch measured; what the forge refuses now, the next push asks for."""
+    settings = service.settings
     with service.database.session() as session:
         (its, since), asked_at = pushed_branch(session, repository_id), clock.now(session)
-    seen = answer(
+    ask(
         service,
         f"{its.name} of {its.place.slug}",
-        lambda forge: look_at_branch(forge, service.settings, its, EVENT, since),
-        lambda session, wait_s: want_branch(session, repository_id, delay_s=wait_s),
+        lambda: look_at_branch(forge, settings, its, EVENT, since),
+        then=lambda session, seen: follow_branch(session, settings, repository_id, since, seen, asked_at),
+        again=lambda session, wait_s: want_branch(session, repository_id, delay_s=wait_s),
     )
-    if seen is not None:
-        with service.database.session() as session:
-            follow_branch(session, service.settings, repository_id, since, seen, asked_at)
 
 
-def follow_schedule_at_forge(service: Service, tick_id: int) -> None:
-    """Have measured what a schedule is due for; what the forge does not give now is asked for again."""
-    if service.forge is None:
-        return
+@at_forge
+def schedule(service: Service, forge: Forge, tick_id: int) -> None:
+    """Have measured what a schedule is due for."""
+    settings = service.settings
     with service.database.session() as session:
         due, asked_at = due_at_tick(session, tick_id), clock.now(session)
     if due is None:
         return
-    seen = answer(
+    ask(
         service,
         f"{due.branch.name} of {due.branch.place.slug}",
-        lambda forge: look_at_branch(forge, service.settings, due.branch, due.name, due.since),
-        lambda session, wait_s: want_tick(session, tick_id, delay_s=wait_s),
-        lambda session, why: refuse_tick(session, tick_id, why),
+        lambda: look_at_branch(forge, settings, due.branch, due.name, due.since),
+        then=lambda session, seen: follow_schedule(session, settings, due, seen, asked_at),
+        again=lambda session, wait_s: want_tick(session, tick_id, delay_s=wait_s),
+        refused=lambda session, why: refuse_tick(session, tick_id, why),
     )
-    if seen is not None:
-        with service.database.session() as session:
-            follow_schedule(session, service.settings, due, seen, asked_at)
 
 
-def follow_group_at_forge(service: Service, group_id: int) -> None:
-    """Have a merge queue's group measured, or let go; the forge is waited for without a session."""
-    if service.forge is None:
-        return
+@at_forge
+def group(service: Service, forge: Forge, group_id: int) -> None:
+    """Have a merge queue's group measured, or let go."""
+    settings = service.settings
     with service.database.session() as session:
-        group = take_group(session, service.settings, group_id)
-    if group is None:
+        its = take_group(session, settings, group_id)
+    if its is None:
         return
-    seen = answer(
+    ask(
         service,
-        f"merge group {group.head_ref} of {group.place.slug}",
-        lambda forge: look_at_group(forge, service.settings, group),
-        lambda session, wait_s: want_group(session, group_id, delay_s=wait_s),
-        lambda session, why: refuse_group(session, service.settings, group_id, why),
+        f"merge group {its.head_ref} of {its.place.slug}",
+        lambda: look_at_group(forge, settings, its),
+        then=lambda session, seen: follow_group(session, settings, group_id, seen),
+        again=lambda session, wait_s: want_group(session, group_id, delay_s=wait_s),
+        refused=lambda session, why: refuse_group(session, settings, group_id, why),
     )
-    if seen is not None:
-        with service.database.session() as session:
-            follow_group(session, service.settings, group_id, seen)
 
 
-def measure_at_forge(service: Service, request_id: int) -> None:
-    """Have measured what somebody asked for; the forge is waited for without a session."""
+def measure(service: Service, request_id: int) -> None:
+    """Have measured what somebody asked for, or say why it is not."""
+    settings, forge = service.settings, service.forge
     with service.database.session() as session:
         asked, asked_at = take_request(session, request_id), clock.now(session)
-        if asked is not None and service.forge is None:
+        if asked is not None and forge is None:
             end_request(session, request_id, "refused", message="this service is connected with no forge")
-    if asked is None or service.forge is None:
-        return
-    seen = answer(
-        service,
-        f"what is to be measured of {asked.place.slug}",
-        lambda forge: look_at_asked(forge, service.settings, asked),
-        lambda session, wait_s: want_measuring(session, request_id, delay_s=wait_s),
-        lambda session, why: end_request(session, request_id, "refused", message=why),
-    )
-    if seen is None:
+    if asked is None or forge is None:
         return
     try:
-        with service.database.session() as session:
-            follow_request(session, service.settings, asked, seen, asked_at)
+        ask(
+            service,
+            f"what is to be measured of {asked.place.slug}",
+            lambda: look_at_asked(forge, settings, asked),
+            then=lambda session, seen: follow_request(session, settings, asked, seen, asked_at),
+            again=lambda session, wait_s: want_measuring(session, request_id, delay_s=wait_s),
+            refused=lambda session, why: end_request(session, request_id, "refused", message=why),
+        )
     except UnavailableError:
         raise
     except RatchetError as error:
@@ -129,41 +119,45 @@ def measure_at_forge(service: Service, request_id: int) -> None:
             end_request(session, request_id, "refused", message=str(error))
 
 
-def follow_change_at_forge(service: Service, commit_id: int) -> None:
+@at_forge
+def change(service: Service, forge: Forge, commit_id: int) -> None:
     """Find out where the changes of a commit came from, and have it told there."""
-    if service.forge is None:
-        return
+    settings = service.settings
     with service.database.session() as session:
         question = question_of(session, commit_id)
         if question is None:
-            show_again(session, service.settings, commit_id)
+            show_again(session, settings, commit_id)
             return
-    found = answer(
+    ask(
         service,
         f"where {question.commit.sha[:10]} of {question.place.slug} came from",
-        lambda forge: look_at_change(forge, service.settings, question),
-        lambda session, wait_s: want_following(session, commit_id, delay_s=wait_s),
-        lambda session, why: want_following(session, commit_id, delay_s=REFUSED_S),
+        lambda: look_at_change(forge, settings, question),
+        then=lambda session, found: follow_change(session, settings, commit_id, question, found),
+        again=lambda session, wait_s: want_following(session, commit_id, delay_s=wait_s),
+        refused=lambda session, _: want_following(session, commit_id, delay_s=REFUSED_S),
     )
-    if found is not None:
-        with service.database.session() as session:
-            follow_change(session, service.settings, commit_id, question, found)
 
 
-def obey_at_forge(service: Service, asked: Asked) -> None:
-    """Do what somebody asked for, if he may; the forge is waited for without a session."""
-    if service.forge is None:
-        return
+@at_forge
+def do_as_asked(
+    service: Service,
+    forge: Forge,
+    repository_id: int,
+    number: int,
+    comment: int,
+    author: str,
+    text: str,
+    at: str = "",
+) -> None:
+    """Do what somebody asked for in a comment, if he may."""
+    asked = Asked(repository_id, number, comment, author, text, at)
     with service.database.session() as session:
-        place, _ = place_of(session, asked.repository_id)
-    may_write = answer(
+        place, _ = place_of(session, repository_id)
+    ask(
         service,
-        f"what {asked.author} may do at {place.slug}",
-        lambda forge: forge.may_write(place, asked.author),
-        lambda session, wait_s: ask_again(session, asked, delay_s=wait_s),
-        lambda session, _: drop(session, asked),
+        f"what {author} may do at {place.slug}",
+        lambda: forge.may_write(place, author),
+        then=lambda session, may_write: obey(session, service.settings, asked, may_write=may_write),
+        again=lambda session, wait_s: ask_again(session, asked, delay_s=wait_s),
+        refused=lambda session, _: drop(session, asked),
     )
-    if may_write is None:
-        return
-    with service.database.session() as session:
-        obey(session, service.settings, asked, may_write=may_write)

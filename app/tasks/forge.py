@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from celery import Celery
 
 from app.integrations import queue
-from app.services.forge.obey import Asked
+from app.integrations.forge import Forge
 from app.services.forge.receive_delivery import act_on_delivery
 from app.services.forge.show_check import show_check
 from app.services.forge.tell_forge import end_turn, say, take_turn
-from app.tasks.following import (
-    follow_at_forge,
-    follow_branch_at_forge,
-    follow_change_at_forge,
-    follow_group_at_forge,
-    follow_schedule_at_forge,
-    measure_at_forge,
-    obey_at_forge,
-)
+from app.tasks import following
+from app.tasks.asking import at_forge
 from app.tasks.reconciling import reconcile_pulls
 from app.tasks.registering import task
 from app.wiring import Service
@@ -25,74 +21,51 @@ from app.wiring import Service
 
 def register_forge(app: Celery, service: Service) -> None:
     """Register the tasks of the forge."""
+    for name, do in TASKS.items():
+        _register(app, service, name, do)
 
-    @task(app, queue.RECONCILE)
-    def reconcile() -> None:
-        reconcile_pulls(service)
-        service.relay_soon()
 
-    @task(app, queue.DELIVERY)
-    def delivery(delivery_id: int) -> None:
-        with service.database.session() as session:
-            act_on_delivery(session, delivery_id)
-        service.relay_soon()
-
-    @task(app, queue.FOLLOW)
-    def follow(repository_id: int, number: int) -> None:
-        follow_at_forge(service, repository_id, number)
-        service.relay_soon()
-
-    @task(app, queue.BRANCH)
-    def branch(repository_id: int) -> None:
-        follow_branch_at_forge(service, repository_id)
-        service.relay_soon()
-
-    @task(app, queue.CHANGE)
-    def change(commit_id: int) -> None:
-        follow_change_at_forge(service, commit_id)
-        service.relay_soon()
-
-    @task(app, queue.SCHEDULE)
-    def schedule(tick_id: int) -> None:
-        follow_schedule_at_forge(service, tick_id)
-        service.relay_soon()
-
-    @task(app, queue.GROUP)
-    def group(group_id: int) -> None:
-        follow_group_at_forge(service, group_id)
-        service.relay_soon()
-
-    @task(app, queue.MEASURE)
-    def measure(request_id: int) -> None:
-        measure_at_forge(service, request_id)
-        service.relay_soon()
-
-    @task(app, queue.OBEY)
-    def do_as_asked(
-        repository_id: int, number: int, comment: int, author: str, text: str, at: str = ""
-    ) -> None:
-        obey_at_forge(service, Asked(repository_id, number, comment, author, text, at))
-        service.relay_soon()
-
-    @task(app, queue.SHOW)
-    def show(check_id: int) -> None:
-        with service.database.session() as session:
-            show_check(session, service.settings, check_id)
-        service.relay_soon()
-
-    @task(app, queue.TELL)
-    def tell(repository_id: int) -> None:
-        tell_forge(service, repository_id)
+def _register(app: Celery, service: Service, name: str, do: Callable[..., None]) -> None:
+    @task(app, name)
+    def run(**payload: Any) -> None:
+        do(service, **payload)
         service.relay_soon()
 
 
-def tell_forge(service: Service, repository_id: int) -> None:
+def delivery(service: Service, delivery_id: int) -> None:
+    """Find out what a message of the forge is of, and have that looked at."""
+    with service.database.session() as session:
+        act_on_delivery(session, delivery_id)
+
+
+def show(service: Service, check_id: int) -> None:
+    """Have the forge told how a check stands."""
+    with service.database.session() as session:
+        show_check(session, service.settings, check_id)
+
+
+@at_forge
+def tell(service: Service, forge: Forge, repository_id: int) -> None:
     """Say the next thing that the forge should say of a repository; it is waited for without a session."""
-    if service.forge is None:
-        return
     with service.database.session() as session:
         turn = take_turn(session, repository_id)
     if turn is not None:
-        said = say(service.forge, turn)
+        said = say(forge, turn)
         with service.database.session() as session:
             end_turn(session, turn, said)
+
+
+TASKS: dict[str, Callable[..., None]] = {
+    queue.RECONCILE: reconcile_pulls,
+    queue.DELIVERY: delivery,
+    queue.FOLLOW: following.follow,
+    queue.BRANCH: following.branch,
+    queue.CHANGE: following.change,
+    queue.SCHEDULE: following.schedule,
+    queue.GROUP: following.group,
+    queue.MEASURE: following.measure,
+    queue.OBEY: following.do_as_asked,
+    queue.SHOW: show,
+    queue.TELL: tell,
+}
+"""What each does with the arguments of its message; what it put into the outbox leaves at once."""

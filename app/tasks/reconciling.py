@@ -11,21 +11,21 @@ from app.services.forge.receive_delivery import want_branch
 from app.services.forge.reconcile_pulls import compare_pulls, places_to_ask
 from app.services.forge.recover_messages import end_look, look_from, note_asked, to_ask_for
 from app.store.repositories.forge import move
+from app.tasks.asking import at_forge
 from app.wiring import Service
 
 log = logging.getLogger(__name__)
 
 
-def reconcile_pulls(service: Service) -> None:
+@at_forge
+def reconcile_pulls(service: Service, forge: Forge) -> None:
     """Find what the forge did not tell of; a repository that cannot be asked keeps no other from being asked."""
-    if service.forge is None:
-        return
-    recover_messages(service, service.forge)
+    recover_messages(service, forge)
     with service.database.session() as session:
         places = places_to_ask(session)
     for repository_id, place in places:
         try:
-            open_pulls = service.forge.open_pulls(place)
+            open_pulls = forge.open_pulls(place)
         except ForgeMovedError as error:
             with service.database.session() as session:
                 move(session, error.id, error.slug, error.branch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +14,7 @@ from app.services.forge.obey import Asked, ask_again
 from app.services.forge.serve_later import find_unserved
 from app.store.repositories import clock
 from app.store.tables import AuditLog, Job, PullRequest
-from app.tasks.following import obey_at_forge
+from app.tasks.following import do_as_asked
 from tests.integration.forge.conftest import SETTINGS, SLUG, World
 from tests.integration.forge.test_commands import answers, say
 from tests.integration.forge.test_pull_life import measure
@@ -199,7 +200,7 @@ def test_a_bare_approval_counts_only_after_the_check_had_asked_for_a_while(
         at = clock.now(session) + timedelta(seconds=seconds)
         comment = Asked(pull.repository_id, 1, 44, "grace", "/ratchet approve", at.isoformat())
         ask_again(session, comment, delay_s=0)
-    obey_at_forge(world.service, comment)
+    do_as_asked(world.service, **asdict(comment))
     world.settle()
     assert bool(jobs(world)) == is_approved
     assert [answer.partition(":")[0] for answer in answers(world)] == (
