@@ -6,7 +6,7 @@ from typing import Unpack
 
 from sqlalchemy.orm import Session
 
-from app.store.repositories import forge, merge_groups, notify, outbox
+from app.store.repositories import awaiting, notify, outbox
 
 TOPIC = "check.show"
 
@@ -14,7 +14,7 @@ TOPIC = "check.show"
 def check_moved(session: Session, check_id: int) -> None:
     """Tell that something of a check is new; many such words at once are one message to the forge."""
     notify.check_changed(session, check_id)
-    if forge.is_of_pull(session, check_id) or merge_groups.is_of_group(session, check_id):
+    if awaiting.is_awaited(session, check_id):
         want_showing(session, check_id)
 
 

@@ -21,7 +21,7 @@ from app.services.follow_machine import QUARANTINED, note_control
 from app.services.judge_run import judge_run
 from app.services.publish import publish_run
 from app.services.weigh_device import weigh_device
-from app.store.repositories import access, clock, fleet, jobs, notify, outbox, runs
+from app.store.repositories import access, clock, fleet, jobs, leases, notify, outbox, runs
 from app.store.repositories import checks as check_rows
 from app.store.tables import Attempt, Device, Job, Run, Worker
 from workers import protocol
@@ -50,14 +50,16 @@ def claim_job(
     worker = _worker(session, message)
     note_pools(worker, principal)
     fleet.touch(session, worker.id)
-    pools = jobs.Pools(worker.takes_trusted, worker.takes_untrusted and worker.sandbox >= fleet.LEAST_SANDBOX)
-    lost = jobs.unbeaten(session, worker.id, message.hardware_ids, pools)
+    pools = leases.Pools(
+        worker.takes_trusted, worker.takes_untrusted and worker.sandbox >= fleet.LEAST_SANDBOX
+    )
+    lost = leases.unbeaten(session, worker.id, message.hardware_ids, pools)
     if lost is not None:
         return _lease_message(session, *lost)
-    free = jobs.free_devices(session, worker.id, message.hardware_ids)
+    free = leases.free_devices(session, worker.id, message.hardware_ids)
     for device_class in dict.fromkeys(device.device_class for device in free):
         devices = [device for device in free if device.device_class == device_class]
-        job = jobs.next_claimable(session, device_class, [device.id for device in devices], pools)
+        job = leases.next_claimable(session, device_class, [device.id for device in devices], pools)
         if job is not None:
             named = [device for device in devices if job.device_id in (None, device.id)]
             return _lease(session, settings, job, worker, named[: job.devices_needed])
@@ -74,7 +76,7 @@ def _calibration(
     session: Session, settings: ServiceSettings, worker: Worker, message: protocol.Claim
 ) -> protocol.Lease | None:
     """Return a lease on the calibration that a device in quarantine is due for, or None."""
-    suspended = jobs.free_devices(session, worker.id, message.hardware_ids, health=QUARANTINED)
+    suspended = leases.free_devices(session, worker.id, message.hardware_ids, health=QUARANTINED)
     job = jobs.calibration_of(session, [device.id for device in suspended]) if suspended else None
     if job is None:
         return None
@@ -85,7 +87,7 @@ def beat(
     session: Session, settings: ServiceSettings, lease_id: str, message: protocol.Heartbeat
 ) -> protocol.HeartbeatAnswer:
     """Extend the lease and note what the agent is doing. Raises StaleLeaseError when the lease has ended."""
-    job = jobs.extend(session, lease_id, settings.lease_ttl)
+    job = leases.extend(session, lease_id, settings.lease_ttl)
     if job is None:
         raise stale(lease_id)
     _, attempt = require_lease(session, lease_id)
@@ -103,7 +105,7 @@ def finish_lease(session: Session, lease_id: str, message: protocol.Finish) -> N
 
     Raises StaleLeaseError when the lease was swept before.
     """
-    held = jobs.held_by(session, lease_id)
+    held = leases.held_by(session, lease_id)
     if held is None and _has_finished(session, lease_id):
         return
     if held is None:
@@ -119,7 +121,7 @@ def finish_lease(session: Session, lease_id: str, message: protocol.Finish) -> N
     _end_attempt(session, attempt, outcome, message.reason, message.message, message.log_tail)
     job.log_tail = message.log_tail or None
     note_control(session, attempt, run, "end", message.control)
-    jobs.release_devices(session, lease_id)
+    leases.release_devices(session, lease_id)
     if job.cancel_requested_at is not None:
         end_job(session, job, JobState.CANCELLED, reason=message.reason or "cancelled")
     elif outcome in MEASURED:
@@ -133,13 +135,13 @@ def finish_lease(session: Session, lease_id: str, message: protocol.Finish) -> N
 
 def sweep_leases(session: Session, settings: ServiceSettings) -> int:
     """End leases that ran out and jobs that waited past their deadline; return how many."""
-    lost = jobs.expired(session, _SWEEP_BATCH)
+    lost = leases.expired(session, _SWEEP_BATCH)
     for job in lost:
         _end_lost(
             session, settings, job, "worker_lost", "the worker was not heard of before its lease ran out"
         )
     patience = settings.lease_ttl + timedelta(seconds=settings.reassign_grace_s)
-    stuck = jobs.overdue(session, _SWEEP_BATCH, patience)
+    stuck = leases.overdue(session, _SWEEP_BATCH, patience)
     for job in stuck:
         _end_lost(session, settings, job, "attempt_too_long", "the attempt did not end in its time")
     waited = jobs.past_deadline(session, _SWEEP_BATCH)
@@ -156,7 +158,7 @@ def _why_not_in_time(job: Job) -> str:
 
 def require_lease(session: Session, lease_id: str) -> tuple[Job, Attempt]:
     """Lock and return the job and attempt of the lease. Raises StaleLeaseError when it has ended."""
-    held = jobs.held_by(session, lease_id)
+    held = leases.held_by(session, lease_id)
     if held is None:
         raise stale(lease_id)
     return held
@@ -174,7 +176,7 @@ def end_job(session: Session, job: Job, state: JobState, *, reason: str = "", me
     job.finished_at, job.lease_until = now, None
     session.flush()
     if job.lease_id is not None:
-        jobs.release_devices(session, job.lease_id)
+        leases.release_devices(session, job.lease_id)
     for check in check_rows.of_job(session, job.id):
         outbox.put_again(session, "check.conclude", f"check.conclude/{check.id}", {"check_id": check.id})
         check_moved(session, check.id)
@@ -206,7 +208,7 @@ def _lease(
     session: Session, settings: ServiceSettings, job: Job, worker: Worker, devices: list[Device]
 ) -> protocol.Lease:
     longest = timedelta(seconds=settings.attempt_limit_s)
-    attempt = jobs.lease(session, job, worker, devices, settings.lease_ttl, longest)
+    attempt = leases.lease(session, job, worker, devices, settings.lease_ttl, longest)
     session.add(Run(project_id=job.project_id, job_id=job.id, attempt_id=attempt.id))
     session.flush()
     for check in check_rows.of_job(session, job.id):
@@ -221,7 +223,7 @@ def _lease_message(session: Session, job: Job, attempt: Attempt) -> protocol.Lea
     spec = protocol.JobSpec(
         job_id=job.id,
         device_class=job.device_class,
-        hardware_ids=jobs.hardware_of_lease(session, attempt.lease_id),
+        hardware_ids=leases.hardware_of_lease(session, attempt.lease_id),
         budget_s=job.budget_s,
         max_pairs=job.max_pairs,
         **job.spec,
@@ -231,7 +233,7 @@ def _lease_message(session: Session, job: Job, attempt: Attempt) -> protocol.Lea
 
 def _has_finished(session: Session, lease_id: str) -> bool:
     """Tell whether the lease ended by its agent's own word, which may just have been committed."""
-    attempt = jobs.attempt_of_lease(session, lease_id)
+    attempt = leases.attempt_of_lease(session, lease_id)
     return attempt is not None and attempt.outcome not in (None, Outcome.LOST)
 
 
@@ -287,12 +289,12 @@ def _end_lost(session: Session, settings: ServiceSettings, job: Job, reason: str
     assert job.lease_id is not None
     assert job.lease_until is not None
     lease_id = job.lease_id
-    attempt = jobs.attempt_of_lease(session, lease_id)
+    attempt = leases.attempt_of_lease(session, lease_id)
     assert attempt is not None
     _end_attempt(session, attempt, Outcome.LOST, reason, message, "")
     # An agent that still beats holds on until its next heartbeat is refused, at most self-fence from now.
     rest_until = max(job.lease_until, clock.now(session)) + timedelta(seconds=settings.reassign_grace_s)
-    jobs.release_devices(session, lease_id, rest_until=rest_until)
+    leases.release_devices(session, lease_id, rest_until=rest_until)
     access.audit(session, "sweeper", "lease.expired", lease_id, job=job.id, attempt=attempt.number)
     if job.cancel_requested_at is not None:
         end_job(session, job, JobState.CANCELLED, reason="cancelled")

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.alerts import Acceptance
 from app.domain.forge import MergedPull
-from app.store.repositories import alerts, clock, forge
+from app.store.repositories import alerts, clock, pulls
 from app.store.tables import ChangePoint, Repository
 
 
@@ -48,7 +48,7 @@ def _of_what_it_corrects(session: Session, change: ChangePoint) -> Acceptance | 
 
 def _of_pull(session: Session, repository: Repository, pull: MergedPull | None) -> Acceptance | None:
     """Return the acceptance of a pull request whose merged head is the one that somebody accepted."""
-    row = None if pull is None else forge.pull_request(session, repository.id, pull.number)
+    row = None if pull is None else pulls.locked(session, repository.id, pull.number)
     if row is None or pull is None or row.accepted_sha != pull.head_sha:
         return None
     at = row.accepted_at or row.seen_at  # what a release before accepted has no time

@@ -12,7 +12,7 @@ from app.reports.pull_request.markdown import code
 from app.services.capacity import live_classes
 from app.services.forge.tell_pull import awaits_approval, untaken_key
 from app.settings import matching_classes
-from app.store.repositories import checks, forge
+from app.store.repositories import checks, forge, targets
 from app.store.tables import PullRequest
 
 SETTLED = timedelta(minutes=SETTLED_MIN)
@@ -60,7 +60,7 @@ def _not_accepted(session: Session, pull: PullRequest) -> str:
 
 
 def _was_told(session: Session, pull: PullRequest, asked_at: datetime | None) -> bool:
-    target = forge.target(session, untaken_key(pull))
+    target = targets.one(session, untaken_key(pull))
     told_at = target.told_at if target is not None else None
     return told_at is not None and asked_at is not None and told_at + SETTLED <= asked_at
 

@@ -20,7 +20,7 @@ from app.services.forge.look_at_commits import look_at_commits
 from app.services.forge.look_at_pull import Known, Seen, look_at_pull
 from app.services.forge.project_owner import why_not_its_own
 from app.services.request_check import request_check
-from app.store.repositories import clock, forge, measure_requests
+from app.store.repositories import clock, forge, measure_requests, pulls
 from app.store.tables import MeasureRequest, Repository
 
 TRIGGER = "manual"
@@ -71,7 +71,7 @@ def take_request(session: Session, request_id: int) -> Asked | None:
         end_request(session, request_id, "refused", message="the forge could not be asked for an hour")
         return None
     repository = session.get_one(Repository, request.repository_id)
-    pull = None if request.pull is None else forge.pull_request(session, repository.id, request.pull)
+    pull = None if request.pull is None else pulls.locked(session, repository.id, request.pull)
     return Asked(
         request_id=request_id,
         repository_id=repository.id,
@@ -150,12 +150,12 @@ def _whole_pull(
 
     Where somebody has looked at it later, it is looked at once more.
     """
-    known = forge.pull_request(session, request.repository_id, seen.pull.number)
+    known = pulls.locked(session, request.repository_id, seen.pull.number)
     if known is not None:
         known.rerun = True
         session.flush()
     follow_pull(session, settings, request.repository_id, seen.pull.number, seen, asked_at)
-    pull = forge.pull_request(session, request.repository_id, seen.pull.number)
+    pull = pulls.locked(session, request.repository_id, seen.pull.number)
     assert pull is not None
     if pull.rerun:
         want_measuring(session, request.id)

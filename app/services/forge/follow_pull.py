@@ -20,7 +20,7 @@ from app.services.forge.receive_delivery import want_look
 from app.services.forge.tell_pull import tell_ended, tell_pull
 from app.services.plan_check import Wish
 from app.settings import matching_classes
-from app.store.repositories import checks, forge, jobs
+from app.store.repositories import checks, forge, jobs, pulls
 from app.store.tables import PullRequest, Repository
 
 
@@ -34,7 +34,7 @@ def follow_pull(
 ) -> None:
     """Store what was seen when it was asked for, and have measured what is to be measured; not what is known newer."""
     repository = forge.locked(session, repository_id)
-    pull = forge.pull_request(session, repository_id, number)
+    pull = pulls.locked(session, repository_id, number)
     if pull is not None and pull.seen_at > asked_at:
         return
     pull = _stored(session, repository, pull, seen.pull)
@@ -91,7 +91,7 @@ def _has_its_check(session: Session, pull: PullRequest, comparison: Comparison) 
 
 def known_of(session: Session, repository_id: int, number: int) -> Known:
     """Return what is known of a pull request."""
-    pull = forge.pull_request(session, repository_id, number)
+    pull = pulls.locked(session, repository_id, number)
     if pull is None:
         return Known()
     return Known(_compared(session, pull), pull.rerun, pull.approved_sha, _wishes(pull))
@@ -99,7 +99,7 @@ def known_of(session: Session, repository_id: int, number: int) -> Known:
 
 def refuse_look(session: Session, repository_id: int, number: int, why: str) -> None:
     """Note that the forge does not tell of a pull request: what is wanted of it is not asked for again and again."""
-    pull = forge.pull_request(session, repository_id, number)
+    pull = pulls.locked(session, repository_id, number)
     if pull is not None:
         pull.rerun, pull.wishes, pull.trouble = False, [], why
 

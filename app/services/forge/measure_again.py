@@ -7,8 +7,8 @@ from sqlalchemy.orm import Session
 from app.domain.errors import NotFoundError
 from app.services.access import Principal, Scope
 from app.services.forge.ask_measure import Wanted, ask_measure, connected_repository
-from app.store.repositories import checks, forge, jobs
-from app.store.tables import MeasureRequest
+from app.store.repositories import awaiting, checks, jobs
+from app.store.tables import MeasureRequest, PullRequest
 
 
 def can_be_measured_again(session: Session, principal: Principal | None, check_id: int) -> bool:
@@ -25,7 +25,7 @@ def measure_again(session: Session, principal: Principal, check_id: int) -> Meas
     if found is None:
         raise NotFoundError(f"there is no check {check_id}")
     check, project, base, head = found
-    of_pull = forge.pull_of_check(session, check_id)
+    of_pull = awaiting.of_check(session, PullRequest, check_id)
     if of_pull is not None:
         return ask_measure(session, principal, project, Wanted(pull=of_pull[0].number))
     suites = dict.fromkeys(job.suite for job in jobs.of_request(session, check.request_id))

@@ -18,7 +18,7 @@ from app.services.forge.tell_alert import tell_alert
 from app.services.forge.tell_pull import tell_pull
 from app.services.forge.want_text import want_text
 from app.services.plan_check import Wish
-from app.store.repositories import access, clock, forge, outbox
+from app.store.repositories import access, clock, forge, outbox, pulls
 from app.store.tables import PullRequest, Repository
 
 FRESH = timedelta(minutes=10)
@@ -66,7 +66,7 @@ def obey(session: Session, settings: ServiceSettings, asked: Asked, *, may_write
     if not outbox.forget(session, asked.key):  # another has done it
         return
     repository = forge.locked(session, asked.repository_id)
-    pull = forge.pull_request(session, asked.repository_id, asked.number)
+    pull = pulls.locked(session, asked.repository_id, asked.number)
     command = read_command(asked.text) or Help()
     if (
         pull is None and may_write and _is_fresh(session, asked)

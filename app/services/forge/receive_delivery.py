@@ -22,7 +22,7 @@ from app.domain.forge import (
 )
 from app.integrations.github.events import read_event
 from app.services.forge.merge_queue import find_lost_groups, keep_group, measure_group_again
-from app.store.repositories import access, forge, outbox
+from app.store.repositories import access, deliveries, forge, outbox, pulls
 from app.store.tables import Repository
 
 TOPIC = "forge.delivery"
@@ -37,7 +37,7 @@ KEEP = timedelta(days=14)
 
 def receive_delivery(session: Session, guid: str, event: str, payload: dict[str, Any]) -> bool:
     """Keep a message whose signature is right, and have it looked at; False for one that is kept already."""
-    delivery_id = forge.keep_delivery(session, guid, event, payload)
+    delivery_id = deliveries.keep(session, guid, event, payload)
     if delivery_id is None:
         return False
     outbox.put(session, TOPIC, f"{TOPIC}/{delivery_id}", {"delivery_id": delivery_id})
@@ -46,7 +46,7 @@ def receive_delivery(session: Session, guid: str, event: str, payload: dict[str,
 
 def act_on_delivery(session: Session, delivery_id: int) -> None:
     """Have done what follows from a message, once."""
-    delivery = forge.waiting_delivery(session, delivery_id)
+    delivery = deliveries.waiting(session, delivery_id)
     if delivery is not None:
         delivery.outcome = _act(session, read_event(delivery.event, delivery.payload), delivery_id)
 
@@ -101,11 +101,11 @@ def _obey_later(session: Session, repository: Repository, event: CommandEvent, d
 
 def _obey_button(session: Session, repository: Repository, event: ButtonEvent, delivery_id: int) -> str:
     """Have it done for all pull requests with this head: the forge does not say of which one the check is."""
-    pulls = forge.pulls_of_head(session, repository.id, event.sha)
-    for pull in pulls:
+    its = pulls.of_head(session, repository.id, event.sha)
+    for pull in its:
         command = CommandEvent(event.source, pull.number, None, event.author, event.text)
         _obey_later(session, repository, command, delivery_id)
-    return f"asked for by {event.author} on {len(pulls)} pull requests"
+    return f"asked for by {event.author} on {len(its)} pull requests"
 
 
 def _measure_again(session: Session, repository: Repository, event: RerunEvent) -> str:
@@ -113,12 +113,12 @@ def _measure_again(session: Session, repository: Repository, event: RerunEvent) 
     if measure_group_again(session, repository.id, event.sha):
         access.audit(session, event.author, "group.rerun", f"group/{repository.id}/{event.sha}")
         return "a merge group is measured again"
-    pulls = forge.pulls_of_head(session, repository.id, event.sha)
-    for pull in pulls:
+    its = pulls.of_head(session, repository.id, event.sha)
+    for pull in its:
         pull.rerun = True
         want_look(session, repository.id, pull.number)
         access.audit(session, event.author, "pull.rerun", f"pull/{repository.id}/{pull.number}", suite="")
-    return f"{len(pulls)} pull requests are measured again"
+    return f"{len(its)} pull requests are measured again"
 
 
 def want_look(session: Session, repository_id: int, number: int, **when: Unpack[outbox.When]) -> None:
@@ -135,14 +135,14 @@ def want_branch(session: Session, repository_id: int, *, delay_s: float = 0.0) -
 
 def find_lost_deliveries(session: Session, *, older_than: timedelta) -> int:
     """Have looked at again what nobody looked at for so long; return how many messages. Forget old ones."""
-    lost = forge.waiting_deliveries(session, older_than=older_than)
+    lost = deliveries.left_over(session, older_than=older_than)
     for delivery_id in lost:
         outbox.put_again(
             session, TOPIC, f"{TOPIC}/{delivery_id}", {"delivery_id": delivery_id}, sent_before=older_than
         )
-    for repository_id, number in forge.unlooked(session):
+    for repository_id, number in pulls.unlooked(session):
         want_look(session, repository_id, number, sent_before=older_than)
     find_lost_groups(session, older_than=older_than)
     outbox.send_again(session, OBEY, sent_before=older_than)
-    forge.forget_deliveries(session, older_than=KEEP)
+    deliveries.forget(session, older_than=KEEP)
     return len(lost)

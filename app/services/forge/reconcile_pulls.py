@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.forge import OpenPull, Place
 from app.services.forge.receive_delivery import want_look
-from app.store.repositories import forge
+from app.store.repositories import forge, pulls
 
 
 def places_to_ask(session: Session) -> list[tuple[int, Place]]:
@@ -18,7 +18,7 @@ def places_to_ask(session: Session) -> list[tuple[int, Place]]:
 
 def compare_pulls(session: Session, repository_id: int, listed: Sequence[OpenPull]) -> int:
     """Have every pull request looked at that is not as it is known; return how many."""
-    known = {pull.number: (pull.head_sha, pull.base_ref) for pull in forge.open_pulls(session, repository_id)}
+    known = {pull.number: (pull.head_sha, pull.base_ref) for pull in pulls.all_open(session, repository_id)}
     now = {pull.number: (pull.head_sha, pull.base_ref) for pull in listed}
     strange = sorted(number for number in known.keys() | now.keys() if known.get(number) != now.get(number))
     for number in strange:

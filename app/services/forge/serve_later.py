@@ -11,7 +11,7 @@ from app.config import ServiceSettings
 from app.services.forge.receive_delivery import want_look
 from app.services.plan_check import Wish
 from app.settings import matching_classes
-from app.store.repositories import access, fleet, forge
+from app.store.repositories import access, fleet, pulls
 from app.store.tables import Job
 
 MOST_RETRIES = 3
@@ -21,7 +21,7 @@ MOST_RETRIES = 3
 def find_unserved(session: Session, settings: ServiceSettings) -> int:
     """Have measured what waits for a device that is there now; return of how many pull requests."""
     found = 0
-    for pull, its in groupby(forge.unserved(session, MOST_RETRIES), key=lambda row: row[0]):
+    for pull, its in groupby(pulls.unserved(session, MOST_RETRIES), key=lambda row: row[0]):
         wishes = {wish for _, job in its if (wish := _wish(session, settings, job)) is not None}
         if not wishes:
             continue

@@ -7,14 +7,15 @@ from sqlalchemy.orm import Session
 from app.config import ServiceSettings
 from app.services.forge.tell_group import tell_group
 from app.services.forge.tell_pull import tell_pull
-from app.store.repositories import forge, merge_groups
+from app.store.repositories import awaiting
+from app.store.tables import MergeGroup, PullRequest
 
 
 def show_check(session: Session, settings: ServiceSettings, check_id: int) -> None:
     """Have the forge told how a check stands, of a pull request or of a merge queue's group."""
-    of_pull = forge.pull_of_check(session, check_id)
+    of_pull = awaiting.of_check(session, PullRequest, check_id)
     if of_pull is not None:
         tell_pull(session, settings, of_pull[1], of_pull[0])
-    of_group = merge_groups.of_check(session, check_id)
+    of_group = awaiting.of_check(session, MergeGroup, check_id)
     if of_group is not None:
         tell_group(session, settings, of_group[1], of_group[0])

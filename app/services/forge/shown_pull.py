@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
-from app.store.repositories import forge
+from app.store.repositories import pulls
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class ShownPull:
 
 def shown_pull(session: Session, settings: ServiceSettings, check_id: int) -> ShownPull | None:
     """Return the pull request whose newest head a check is of; None where there is none."""
-    found = forge.shown_with_check(session, check_id)
+    found = pulls.shown_with_check(session, check_id)
     if found is None:
         return None
     pull, slug = found

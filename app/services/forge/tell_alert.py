@@ -15,7 +15,7 @@ from app.domain.results import CommitRef
 from app.reports.pull_request.alert import alert_body, alert_marker
 from app.services.derive_values import price_for
 from app.services.forge.want_text import want_text
-from app.store.repositories import alerts, forge
+from app.store.repositories import alerts, targets
 from app.store.repositories.alerts import Told
 from app.store.tables import ChangePoint, Project, Repository
 
@@ -40,7 +40,7 @@ def tell_alert(
     rows = alerts.told(session, repository.id, number)
     told = alert_of(session, repository, rows)
     key = key_of(repository, number)
-    has_one = forge.target(session, key) is not None
+    has_one = targets.one(session, key) is not None
     if has_one or (not is_silent and any(change.stands for change in told.changes)):
         marker = alert_marker(repository.external_id, number)
         text = CommentText(number, marker, alert_body(told, marker, settings.address))

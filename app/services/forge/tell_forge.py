@@ -13,7 +13,7 @@ from app.domain.errors import UnavailableError
 from app.domain.forge import Annotation, Button, CheckOutcome, CheckState, CheckText, CommentText, Place, Text
 from app.integrations.forge import Forge, ForgeBusyError, ForgeMovedError, ForgeRefusedError
 from app.services.forge.want_text import want_telling
-from app.store.repositories import clock, forge
+from app.store.repositories import clock, forge, targets
 from app.store.tables import Repository, Target
 
 log = logging.getLogger(__name__)
@@ -60,10 +60,10 @@ class Said:
 
 def take_turn(session: Session, repository_id: int) -> Turn | None:
     """Return what is to be said next; None where there is nothing, or it is another's turn."""
-    waiting = forge.waiting_targets(session, repository_id)
+    waiting = targets.waiting(session, repository_id)
     if not waiting:
         return None
-    if not forge.take_turn(session, repository_id, timedelta(seconds=HOLD_S)):
+    if not targets.take_turn(session, repository_id, timedelta(seconds=HOLD_S)):
         want_telling(session, repository_id, delay_s=REST_S)
         return None
     target = session.get_one(Target, waiting[0][0], populate_existing=True, with_for_update=True)
@@ -106,7 +106,7 @@ def end_turn(session: Session, turn: Turn, said: Said) -> None:
     """Store how it went, and have the rest said."""
     # Before the target, as whoever takes a turn does.
     rest_s = said.wait_s if said.is_busy else REST_S
-    forge.end_turn(session, turn.repository_id, timedelta(seconds=rest_s))
+    targets.end_turn(session, turn.repository_id, timedelta(seconds=rest_s))
     if said.moved is not None:
         forge.move(session, said.moved.id, said.moved.slug, said.moved.branch)
     target = session.get_one(Target, turn.target_id, populate_existing=True, with_for_update=True)
@@ -116,7 +116,7 @@ def end_turn(session: Session, turn: Turn, said: Said) -> None:
     else:
         _put_off(session, target, turn, said)
     session.flush()
-    if forge.waiting_targets(session, turn.repository_id):
+    if targets.waiting(session, turn.repository_id):
         want_telling(session, turn.repository_id, delay_s=rest_s)
     elif said.error and not said.is_final:
         want_telling(session, turn.repository_id, delay_s=said.wait_s)
@@ -130,7 +130,7 @@ def _put_off(session: Session, target: Target, turn: Turn, said: Said) -> None:
         target.external_id = None
     if target.wanted_digest == turn.digest:
         target.error = said.error if said.is_final else None
-        forge.delay(session, target, timedelta(seconds=REFUSED_S if said.is_final else said.wait_s))
+        targets.delay(session, target, timedelta(seconds=REFUSED_S if said.is_final else said.wait_s))
 
 
 def _text(kind: str, wanted: dict[str, Any]) -> Text | None:

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
 from app.services.forge.tell_pull import tell_check, tell_untaken
-from app.store.repositories import forge
+from app.store.repositories import pulls
 from app.store.tables import MergeGroup, Repository
 
 _OF_PULL = re.compile(r"/pr-(\d{1,18})-[0-9a-f]+$")
@@ -32,5 +32,5 @@ def tell_group(
         tell_untaken(session, repository, group.head_sha, group.trouble, f"group {group.id}")
         return
     number = pull_number(group.head_ref)
-    pull = None if number is None else forge.pull_request(session, repository.id, number)
+    pull = None if number is None else pulls.locked(session, repository.id, number)
     tell_check(session, settings, repository, group.check_id, pull)

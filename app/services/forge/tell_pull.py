@@ -23,7 +23,7 @@ from app.services.forge.want_text import run_key, want_run, want_text
 from app.services.read_check import read_check
 from app.services.report_links import report_link
 from app.settings.values import COMMENTS
-from app.store.repositories import forge
+from app.store.repositories import pulls, targets
 from app.store.tables import Check, PullRequest, Repository
 
 
@@ -77,7 +77,7 @@ def _page(settings: ServiceSettings, check_id: int) -> str:
 
 def _tell_why_not(session: Session, repository: Repository, pull: PullRequest) -> None:
     """Have it told that nothing is measured; not over what another pull request's check says of the same commit."""
-    others = forge.pulls_of_head(session, repository.id, pull.head_sha)
+    others = pulls.of_head(session, repository.id, pull.head_sha)
     if any(other.check_id is not None for other in others):
         return
     which = _untaken_name(pull)
@@ -108,7 +108,7 @@ def _comment(
     key = f"comment/{repository.id}/{pull.number}"
     if pull.state != "open" or result.conclusion is None:
         return
-    has_one = forge.target(session, key) is not None
+    has_one = targets.one(session, key) is not None
     if when != "never" and (when == "always" or has_one or is_worth_a_comment(result)):
         marker = marker_of(repository.external_id, pull.number)
         text = CommentText(pull.number, marker, comment_body(result, marker, page))

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from app.domain.forge import CheckText, Text
 from app.reports.pull_request import NAME
 from app.services.check_moved import want_showing
-from app.store.repositories import forge, merge_groups, outbox
+from app.store.repositories import awaiting, outbox, targets
 from app.store.tables import Repository
 
 TOPIC = "forge.tell"
@@ -23,7 +23,7 @@ def want_text(session: Session, repository: Repository, key: str, text: Text) ->
     """Have the forge say this under the key, in place of what it said there before."""
     kind, wanted = ("check" if isinstance(text, CheckText) else "comment"), asdict(text)
     digest = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()
-    target = forge.want(session, key, repository.id, kind, wanted, digest)
+    target = targets.want(session, key, repository.id, kind, wanted, digest)
     if target.told_digest != digest:
         want_telling(session, repository.id)
 
@@ -36,7 +36,7 @@ def want_run(session: Session, repository: Repository, text: CheckText, which: s
 
 def run_key(repository_id: int, sha: str, which: str) -> str:
     """Return the key of what a check run of a commit should say; `which` tells those of one commit apart."""
-    return f"check/{repository_id}/{sha}/{which}"
+    return targets.RUN_KEY % (repository_id, sha, which)
 
 
 def want_telling(session: Session, repository_id: int, **when: Unpack[outbox.When]) -> None:
@@ -50,9 +50,9 @@ def find_untold(session: Session, *, older_than: timedelta) -> int:
 
     Whatever a task that died should have wished is found in what it was about.
     """
-    for check_id in (*forge.unshown(session), *merge_groups.unshown(session)):
+    for check_id in awaiting.unshown(session):
         want_showing(session, check_id, sent_before=older_than)
-    waiting = {repository for _, repository in forge.waiting_targets(session)}
+    waiting = {repository for _, repository in targets.waiting(session)}
     for repository_id in sorted(waiting):
         want_telling(session, repository_id, sent_before=older_than)
     return len(waiting)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import exists, func, or_, select
+from sqlalchemy import or_, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from app.domain.forge import MergeGroupEvent
-from app.store.tables import Check, MergeGroup, Repository, Target
+from app.store.tables import MergeGroup
 
 
 def keep(session: Session, repository_id: int, event: MergeGroupEvent) -> int:
@@ -35,37 +35,9 @@ def of_head(session: Session, repository_id: int, sha: str) -> MergeGroup | None
     return session.scalars(query.execution_options(populate_existing=True)).one_or_none()
 
 
-def of_check(session: Session, check_id: int) -> tuple[MergeGroup, Repository] | None:
-    """Lock and return the group that a check is of; None where there is none."""
-    group = session.scalars(
-        select(MergeGroup)
-        .where(MergeGroup.check_id == check_id)
-        .with_for_update()
-        .execution_options(populate_existing=True)
-    ).one_or_none()
-    return None if group is None else (group, session.get_one(Repository, group.repository_id))
-
-
-def is_of_group(session: Session, check_id: int) -> bool:
-    """Say whether a check is of a group."""
-    return session.scalar(select(MergeGroup.id).where(MergeGroup.check_id == check_id).limit(1)) is not None
-
-
 def unlooked(session: Session) -> Sequence[int]:
     """Return the groups that nobody looked at yet, that are to be measured again, or whose check is to be let go."""
     is_new = MergeGroup.check_id.is_(None) & MergeGroup.trouble.is_(None)
     is_due = (MergeGroup.state == "open") & or_(is_new, MergeGroup.rerun)
     is_gone = (MergeGroup.state == "destroyed") & MergeGroup.check_id.is_not(None)
     return session.scalars(select(MergeGroup.id).where(is_due | is_gone).order_by(MergeGroup.id)).all()
-
-
-def unshown(session: Session) -> Sequence[int]:
-    """Return the concluded checks of groups whose verdict the forge is not even wished to tell."""
-    key = func.concat("check/", MergeGroup.repository_id, "/", MergeGroup.head_sha, "/", Check.id)
-    shown = exists().where(Target.key == key, Target.wanted["state"].astext == "completed")
-    return session.scalars(
-        select(Check.id)
-        .join(MergeGroup, MergeGroup.check_id == Check.id)
-        .where(MergeGroup.state == "open", Check.state == "complete", ~shown)
-        .order_by(Check.id)
-    ).all()
