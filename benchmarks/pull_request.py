@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 import subprocess
 import time
@@ -20,13 +18,12 @@ from app.store.session import Database
 from benchmarks.figure import Figure
 from benchmarks.stack import data_folder, running
 from tests.factories.fake_github import FakeGitHub
-from tests.factories.keys import private_key_pem
 from tests.factories.repository import SETTINGS, SPIN, ToyRepository
+from tests.factories.webhooks import connected_env, signed
 
 PULLS = 5
 LOOPS = 3_000
 LONGEST_S = 60.0
-SECRET = "bench"
 
 
 @dataclass(frozen=True)
@@ -51,16 +48,7 @@ def figures() -> Iterator[Figure]:
 
 @contextmanager
 def _stand(folder: Path, github: FakeGitHub) -> Iterator[Stand]:
-    (folder / "key").write_text(private_key_pem())
-    (folder / "secret").write_text(SECRET)
-    env = {
-        "RATCHET_GITHUB_URL": f"file://{folder}",
-        "RATCHET_GITHUB_API_URL": github.url,
-        "RATCHET_GITHUB_APP_ID": "77",
-        "RATCHET_GITHUB_KEY_FILE": str(folder / "key"),
-        "RATCHET_GITHUB_WEBHOOK_SECRET_FILE": str(folder / "secret"),
-        "RATCHET_WORKER_FOREIGN_CPU": "1000",
-    }
+    env = connected_env(folder, github.url) | {"RATCHET_WORKER_FOREIGN_CPU": "1000"}
     toy = ToyRepository(folder / "acme" / "vision.git")
     toy.commit("base", _files(LOOPS), settings=SETTINGS.format(device_minutes=0.3))
     with running(folder / "data", env=env) as (url, _, _pid):
@@ -100,11 +88,7 @@ def _tell(url: str, number: int) -> None:
         "pull_request": {"number": number},
     }
     body = json.dumps(told).encode()
-    headers = {
-        "X-GitHub-Event": "pull_request",
-        "X-GitHub-Delivery": f"bench-{number}",
-        "X-Hub-Signature-256": "sha256=" + hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest(),
-    }
+    headers = signed("pull_request", body, f"bench-{number}")
     httpx.post(f"{url}/webhooks/github", content=body, headers=headers).raise_for_status()
 
 

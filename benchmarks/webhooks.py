@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 import time
 from collections.abc import Iterator
@@ -14,24 +12,17 @@ import httpx
 
 from benchmarks.figure import Figure
 from benchmarks.stack import data_folder, running
+from tests.factories.webhooks import connected_env, signed
 
 A_SECOND, SECONDS = 50, 20
 BODY_B = 25_000
 """About as much as GitHub tells of a pull request."""
 
-SECRET = "bench"
-
 
 def figures() -> Iterator[Figure]:
     """Yield median and 99th percentile of a message's answer."""
     with data_folder() as folder:
-        for name in ("secret", "token"):
-            (folder / name).write_text(SECRET)
-        env = {
-            "RATCHET_GITHUB_WEBHOOK_SECRET_FILE": str(folder / "secret"),
-            "RATCHET_GITHUB_TOKEN_FILE": str(folder / "token"),
-            "RATCHET_GITHUB_API_URL": "http://127.0.0.1:9",
-        }
+        env = connected_env(folder, "http://127.0.0.1:9")
         with running(folder / "data", "--worker", "none", env=env) as (url, _, _pid):
             waits = _waits_s(url)
     yield Figure(f"webhook answered at {A_SECOND}/s, median", median(waits), 1, "s")
@@ -54,11 +45,7 @@ def _send(client: httpx.Client, number: int, when: float) -> float:
             "pull_request": {"number": number, "body": "x" * BODY_B},
         }
     ).encode()
-    headers = {
-        "X-GitHub-Event": "pull_request",
-        "X-GitHub-Delivery": f"bench-{number}",
-        "X-Hub-Signature-256": "sha256=" + hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest(),
-    }
+    headers = signed("pull_request", body, f"bench-{number}")
     time.sleep(max(0.0, when - time.perf_counter()))
     answer = client.post("/webhooks/github", content=body, headers=headers)
     answer.raise_for_status()

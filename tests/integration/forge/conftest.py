@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 import subprocess
 from collections.abc import Iterator
@@ -36,8 +34,8 @@ from tests.factories.agent import FakeAgent
 from tests.factories.fake_github import APP_ID, FakeGitHub
 from tests.factories.keys import private_key_pem
 from tests.factories.repository import ToyRepository
+from tests.factories.webhooks import SECRET, signed
 
-SECRET = "a-secret-of-the-webhook"
 SLUG = "acme/vision"
 SETTINGS = """
 [project]
@@ -107,13 +105,7 @@ class World:
     def send_raw(self, event: str, body: bytes, *, guid: str = "", secret: str = SECRET) -> Response:
         """Send these bytes as a message of GitHub's."""
         self.deliveries += 1
-        signature = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
-        headers = {
-            "X-GitHub-Event": event,
-            "X-GitHub-Delivery": guid or f"guid-{self.deliveries}",
-            "X-Hub-Signature-256": f"sha256={signature}",
-            "Content-Type": "application/json",
-        }
+        headers = signed(event, body, guid or f"guid-{self.deliveries}", secret=secret)
         return self.client.post("/webhooks/github", content=body, headers=headers)
 
     def tell_of(self, number: int, action: str) -> None:
