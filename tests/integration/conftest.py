@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import Engine, text
+from sqlalchemy import Connection, Engine, text
 from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
@@ -71,10 +71,30 @@ def service(settings: ServiceSettings) -> Iterator[Service]:
     """A service on an empty database; whatever a test commits is wiped afterwards."""
     its_service = HeldService(settings)
     yield its_service
-    names = ", ".join(f'"{table.name}"' for table in Table.metadata.sorted_tables)
     with its_service.database.engine.begin() as connection:
-        connection.execute(text(f"truncate {names} restart identity cascade"))
+        _wipe(connection)
     its_service.close()
+
+
+FILLED = " union all ".join(
+    f"select '{table.name}' where exists (select from \"{table.name}\")"
+    for table in reversed(Table.metadata.sorted_tables)
+)
+KEPT_FOR_GOOD = ("audit_log", "change_point")
+"""Their rows may not be deleted."""
+
+
+def _wipe(connection: Connection) -> None:
+    """Empty the tables that have something in them; to truncate all of them takes a tenth of a second."""
+    for name in connection.scalars(text(FILLED)).all():
+        empty = "truncate {} cascade" if name in KEPT_FOR_GOOD else "delete from {}"
+        connection.execute(text(empty.format(f'"{name}"')))
+    connection.execute(
+        text(
+            "select setval(format('%I.%I', schemaname, sequencename), start_value, false) from pg_sequences"
+            " where last_value is not null"
+        )
+    )
 
 
 @pytest.fixture(scope="session")

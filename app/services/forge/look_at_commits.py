@@ -24,7 +24,7 @@ def look_at_commits(
     branch: str,
     head: str,
     base: str | None,
-    suites: tuple[str, ...],
+    suites: tuple[str, ...] = (),
 ) -> Comparison:
     """Fetch the repository's branches and return the commits and head's settings.
 
