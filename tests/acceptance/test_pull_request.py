@@ -134,9 +134,13 @@ def test_of_quick_pushes_the_last_is_measured_and_asked_for_again(
     connected: Running, github: FakeGitHub, toy: ToyRepository
 ) -> None:
     heads = []
-    for n in range(3):
-        heads.append(push(toy, github, 2, 10 * LOOPS + n))
-        happens(connected, 2, "synchronize" if n else "opened")
+    for loops, action in (
+        (LOOPS + 1, "opened"),  # what is as fast as before takes long to tell
+        (LOOPS + 2, "synchronize"),
+        (10 * LOOPS, "synchronize"),
+    ):
+        heads.append(push(toy, github, 2, loops))
+        happens(connected, 2, action)
     last = heads[-1]
     wait_for(lambda: concluded(github, last), 240)
     assert states(github, last) == ["failure"]
