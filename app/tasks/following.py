@@ -48,7 +48,10 @@ def branch(service: Service, forge: Forge, repository_id: int) -> None:
     """Have the newest commit of a branch measured; what the forge refuses now, the next push asks for."""
     settings = service.settings
     with service.database.session() as session:
-        (its, since), asked_at = pushed_branch(session, repository_id), clock.now(session)
+        pushed, asked_at = pushed_branch(session, repository_id), clock.now(session)
+    if pushed is None:
+        return
+    its, since = pushed
     ask(
         service,
         f"{its.name} of {its.place.slug}",

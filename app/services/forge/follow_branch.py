@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from app.config import ServiceSettings
 from app.services.forge.growth import Branch, SeenBranch, ask_for_growth, branch_of, keep_branch
 from app.services.forge.receive_delivery import want_branch
+from app.store.repositories import checks
 from app.store.repositories import forge as rows
 from app.store.tables import Repository
 
@@ -19,10 +20,19 @@ EVENT = "push"
 BAND = 10
 """After the pull requests that wait, before what schedules have measured."""
 
+MOST_UNFINISHED = 3
+"""Pushes that may wait to be measured; those after them are one, as long as that lasts."""
 
-def pushed_branch(session: Session, repository_id: int) -> tuple[Branch, str | None]:
-    """Return the branch to look at, and its commit that was measured last."""
+CROWDED_S = 60.0
+"""When it is looked at again whether they are measured [s]."""
+
+
+def pushed_branch(session: Session, repository_id: int) -> tuple[Branch, str | None] | None:
+    """Return the branch to look at, and its commit that was measured last; None where it has to wait for others."""
     its = session.get_one(Repository, repository_id)
+    if its.project_id and checks.unfinished(session, its.project_id, EVENT) >= MOST_UNFINISHED:
+        want_branch(session, repository_id, delay_s=CROWDED_S)
+        return None
     return branch_of(its), its.branch_sha
 
 

@@ -11,7 +11,18 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
 from app.domain.jobs import TERMINAL
-from app.store.tables import Check, Commit, Invocation, Job, Project, Report, RequestJob, Run, Verdict
+from app.store.tables import (
+    Check,
+    Commit,
+    Invocation,
+    Job,
+    Project,
+    Report,
+    Request,
+    RequestJob,
+    Run,
+    Verdict,
+)
 
 
 def one(session: Session, check_id: int) -> Check | None:
@@ -28,6 +39,17 @@ def newest(session: Session, project_id: int) -> Check | None:
     """Return the project's newest check, or None."""
     query = select(Check).where(Check.project_id == project_id).order_by(Check.id.desc()).limit(1)
     return session.scalars(query).one_or_none()
+
+
+def unfinished(session: Session, project_id: int, trigger: str) -> int:
+    """Return how many checks of the project that this has started are still waited for."""
+    query = (
+        select(func.count())
+        .select_from(Check)
+        .join(Request, Request.id == Check.request_id)
+        .where(Check.project_id == project_id, Check.state != "complete", Request.trigger == trigger)
+    )
+    return session.scalar(query) or 0
 
 
 def of_request(session: Session, request_id: int) -> Check | None:

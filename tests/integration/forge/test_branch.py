@@ -14,12 +14,20 @@ from tests.integration.forge.test_pull_life import measure
 pytestmark = pytest.mark.postgres
 
 
-def push(world: World, ref: str = "refs/heads/main", **fields: Any) -> None:
+def push(world: World, ref: str = "refs/heads/main", *, is_settled: bool = True, **fields: Any) -> None:
     """Have GitHub tell of a push, and all done that follows."""
     repository = {"id": 5, "full_name": SLUG, "default_branch": "main"}
     payload = {"ref": ref, "repository": repository, "installation": {"id": 9}, **fields}
     assert world.send("push", payload).status_code == 202
-    world.settle()
+    if is_settled:
+        world.settle()
+
+
+def push_of(world: World, n: int, *, is_settled: bool = True) -> str:
+    """Have a new commit pushed; return it."""
+    sha = world.commit(f"push {n}", 10 + n)
+    push(world, is_settled=is_settled)
+    return sha
 
 
 def asked(world: World) -> list[tuple[str, str, str, int]]:
@@ -78,6 +86,18 @@ def test_a_history_that_was_written_anew_begins_at_the_parent(world: World) -> N
     other = world.commit("another second", 22)
     push(world)
     assert asked(world)[-1][1:3] == (world.base, other)
+
+
+def test_pushes_that_come_faster_than_they_are_measured_become_one(world: World) -> None:
+    first, second, third = (push_of(world, n) for n in range(3))
+    push_of(world, 3, is_settled=False)
+    last = push_of(world, 4, is_settled=False)
+    world.tasks_of("forge.delivery", "branch.follow")
+    lines = [(world.base, first), (first, second), (second, third)]
+    assert [job[1:3] for job in asked(world)] == lines
+    measure(world)
+    world.settle()
+    assert [job[1:3] for job in asked(world)] == [*lines, (third, last)]
 
 
 @pytest.mark.parametrize(

@@ -274,6 +274,20 @@ def test_a_task_that_died_is_found(asker: Asker) -> None:
     assert asker.read(where)["state"] == "checked"
 
 
+def test_what_something_came_of_is_forgotten_after_a_while_and_its_check_is_not(asker: Asker) -> None:
+    service = asker.world.service
+    ended, waiting = asker.post(head="main"), asker.post(head="main", settle=False)
+    with service.database.session() as session:
+        session.execute(text("update measure_request set created_at = created_at - interval '91 days'"))
+        find_lost_requests(session, older_than=timedelta(hours=1))
+    with service.database.session() as session:
+        left = session.scalars(text("select id from measure_request")).all()
+        assert [str(one) for one in left] == [waiting.headers["Location"].rpartition("/")[2]]
+        assert session.scalar(text('select count(*) from "check"')) == 2
+    answer = asker.world.client.get(ended.headers["Location"], headers=asker.headers)
+    assert answer.status_code == 404
+
+
 def test_a_forge_that_is_never_there_is_not_waited_for_for_ever(asker: Asker) -> None:
     where = asker.post(head="main", settle=False).headers["Location"]
     with asker.world.service.database.session() as session:

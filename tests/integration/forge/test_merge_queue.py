@@ -12,6 +12,7 @@ from app.domain.errors import DataError
 from app.domain.forge import Place
 from app.services.announce_results import find_unexamined
 from app.services.forge.look_at_commits import look_at_commits
+from app.services.forge.merge_queue import find_lost_groups
 from app.services.forge.receive_delivery import find_lost_deliveries
 from app.services.forge.want_text import find_untold
 from tests.integration.forge.conftest import SETTINGS, SLUG, World
@@ -97,6 +98,19 @@ def test_a_group_that_is_destroyed_is_let_go(queue: Queue) -> None:
     run = queue.world.run_of(head)
     assert (run["conclusion"], run["output"]["title"]) == ("cancelled", "the merge queue has let it go")
     assert queue.world.agent.claim() is None
+
+
+def test_a_group_that_is_no_more_is_forgotten_after_a_while(queue: Queue) -> None:
+    queue.world.push(2, "another")
+    gone, here = queue.add(1), queue.add(2)
+    for head, action in ((gone, "checks_requested"), (gone, "destroyed"), (here, "checks_requested")):
+        queue.tells(head, action)
+    with queue.world.service.database.session() as session:
+        session.execute(text("update merge_group set created_at = created_at - interval '91 days'"))
+        find_lost_groups(session, older_than=timedelta(hours=1))
+    with queue.world.service.database.session() as session:
+        assert session.scalars(text("select head_sha from merge_group")).all() == [here]
+        assert session.scalar(text('select count(*) from "check"')) == 2
 
 
 def test_messages_that_overtake_each_other_measure_nothing(queue: Queue) -> None:
