@@ -8,11 +8,14 @@ from fastapi import APIRouter, Path, Query
 
 from app.api.deps import Reader, SessionDep
 from app.services.query_series import compare_commits, list_series, series_points
+from app.services.read_trend import COLUMNS, read_trend
+from app.services.trend_document import trend_document
 
 router = APIRouter(prefix="/api/v1", tags=["series"])
 
 Name = Annotated[str, Query(min_length=1, max_length=255, pattern=r"^[^\x00]*$")]
 SeriesId = Annotated[int, Path(ge=1, lt=2**63)]
+Row = Annotated[int, Query(ge=0, lt=2**31)]
 Limit = Annotated[int, Query(ge=1, le=10_000)]
 
 
@@ -44,6 +47,25 @@ def get_points(
 ) -> dict[str, Any]:
     """Return the newest points of the series, oldest first, and its changes; `values=true` adds every kept value."""
     return series_points(session, reader, series_id, limit=limit, with_values=values)
+
+
+@router.get("/series/{series_id}/trend")
+def get_trend(
+    session: SessionDep,
+    reader: Reader,
+    series_id: SeriesId,
+    branch: Name | None = None,
+    first: Row = 0,
+    last: Annotated[int | None, Query(ge=0, lt=2**31)] = None,
+    columns: Annotated[int, Query(ge=1, le=10_000)] = COLUMNS,
+) -> dict[str, Any]:
+    """Return the history of the series on a branch in the order of its commits, and the changes that stand.
+
+    `first` and `last` are rows of the history. Of more than four points for each of `columns` only those stay that make
+    the curve what it is: in every column the first, last, lowest and highest, and those around changes.
+    """
+    trend = read_trend(session, reader, series_id, branch=branch, first=first, last=last, columns=columns)
+    return trend_document(trend)
 
 
 @router.get("/compare")

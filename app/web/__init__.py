@@ -1,19 +1,19 @@
 """The pages for people: rendered by the server, one module per noun, one service call per route.
 
-No build step, no network, and nothing that needs a script. `router` has the pages, `mount_static` serves what
-they are made of, and `add_error_pages` shows browsers every error as a page.
+No build step, no network, and nothing that needs a script to be read. `router` has the pages, `mount_static` serves
+what they are made of, and `add_error_pages` shows browsers every error as a page.
 """
 
 from __future__ import annotations
 
 from fastapi import APIRouter
 
-from app.web import checks, fleet, health, measure, runs, shared, sign_in
+from app.web import checks, fleet, health, measure, runs, series, shared, sign_in
 from app.web.errors import add_error_pages
 from app.web.static import mount_static
 
 __all__ = ["add_error_pages", "mount_static", "router"]
 
 router = APIRouter(include_in_schema=False)
-for _pages in (checks, measure, shared, runs, fleet, health, sign_in):
+for _pages in (checks, measure, shared, series, runs, fleet, health, sign_in):
     router.include_router(_pages.router)

@@ -15,16 +15,26 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
+from app.domain.results import case_label
+from app.domain.units import format_quantity
 from app.reports import quantities, text
 from app.reports.html import report_environment
 from app.reports.words import CONCLUSIONS, count, explain_flag
 from app.web import times, words
 from app.web.guard import secure
 from app.web.sentences import check_sentence, health_sentence, reason_sentence
+from app.web.spark_picture import spark_picture
 from app.web.static import static_text, static_url
 from app.web.timing_picture import timing_picture
+from app.web.trend_picture import tone, trend_picture
 
-NAVIGATION = (("/", "Checks"), ("/runs", "Runs"), ("/workers", "Workers"), ("/health", "Health"))
+NAVIGATION = (
+    ("/", "Checks"),
+    ("/series", "Series"),
+    ("/runs", "Runs"),
+    ("/workers", "Workers"),
+    ("/health", "Health"),
+)
 
 
 def page(request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
@@ -77,12 +87,19 @@ def _environment() -> Environment:
         health_sentence=health_sentence,
         reason_sentence=reason_sentence,
         timing_picture=timing_picture,
+        trend_picture=trend_picture,
+        tone=tone,
+        quantity=format_quantity,
+        signed=quantities.change,
     )
     environment.globals.update(
         static=static_url,
         count=count,
         seconds_between=times.seconds_between,
         words=words,
+        spark_picture=spark_picture,
+        interval=quantities.interval,
+        case_label=case_label,
         CONCLUSIONS=CONCLUSIONS,
     )
     return environment

@@ -1,7 +1,7 @@
 """Style sheets, icon and script, under an address that changes with their content.
 
 The files lie in `dashboards/static`; the report's own style sheet and filter lie beside its templates, as the
-report carries them inside itself. All are small and read once.
+report carries them inside itself; the chart's come with a package. All are small and read once.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from pathlib import PurePath
+from importlib.util import find_spec
+from pathlib import Path, PurePath
 
 from fastapi import FastAPI
 from starlette.requests import Request
@@ -22,6 +23,9 @@ MEDIA_TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+
+CHART_FILES = ("uPlot.iife.js", "uPlot.min.css")
+"""Of the wheel `uplot-python`."""
 
 FOR_EVER = "public, max-age=31536000, immutable"
 
@@ -68,3 +72,12 @@ def _assets() -> dict[str, bytes]:
 def _sources() -> Iterable[Traversable]:
     for folder in (files("dashboards") / "static", files("app.reports") / "templates"):
         yield from (file for file in folder.iterdir() if PurePath(file.name).suffix in MEDIA_TYPES)
+    yield from (_chart_files() / name for name in CHART_FILES)
+
+
+def _chart_files() -> Path:
+    """Return where the chart's files are; the package is not imported, its Python side is another's."""
+    found = find_spec("uplot")
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).parent / "static"

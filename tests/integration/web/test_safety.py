@@ -25,6 +25,8 @@ PAGES = [
     "/",
     "/checks/1",
     "/checks/2",
+    "/series?q=%3Cscript%3Ealert(1)%3C/script%3E",
+    "/series/1",
     "/runs",
     "/runs/1",
     "/workers",
@@ -39,6 +41,7 @@ POLICY = {
     "default-src 'none'",
     "style-src 'self'",
     "script-src 'self'",
+    "connect-src 'self'",
     "form-action 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'",
@@ -133,7 +136,13 @@ def test_every_page_is_whole_and_has_one_heading(pages: dict[str, Response]) -> 
 
 
 def test_navigation_marks_where_one_is(reader: TestClient) -> None:
-    for path, label in (("/", "/"), ("/runs/1", "/runs"), ("/workers", "/workers"), ("/health", "/health")):
+    for path, label in (
+        ("/", "/"),
+        ("/series", "/series"),
+        ("/runs/1", "/runs"),
+        ("/workers", "/workers"),
+        ("/health", "/health"),
+    ):
         here = [
             a["href"] for tag, a in Page(reader.get(path).text).elements if tag == "a" and "aria-current" in a
         ]

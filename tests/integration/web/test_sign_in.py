@@ -13,7 +13,18 @@ from tests.factories.browser import SAME_ORIGIN, Page, browser
 
 pytestmark = pytest.mark.postgres
 
-PAGES = ["/", "/checks/1", "/checks/1/report", "/runs", "/runs/1", "/workers", "/health", "/measure/1"]
+PAGES = [
+    "/",
+    "/checks/1",
+    "/checks/1/report",
+    "/series",
+    "/series/1",
+    "/runs",
+    "/runs/1",
+    "/workers",
+    "/health",
+    "/measure/1",
+]
 
 
 @pytest.fixture
@@ -50,7 +61,7 @@ def test_way_back_keeps_its_query(stranger: TestClient) -> None:
 def test_everyone_reads_where_reading_is_open(service: Service) -> None:
     service.settings.anonymous_read = True
     client = browser(service)
-    for path in ("/", "/runs", "/workers", "/health"):
+    for path in ("/", "/series", "/runs", "/workers", "/health"):
         answer = client.get(path)
         assert answer.status_code == 200
         assert "Sign in" in Page(answer.text).text

@@ -1,0 +1,55 @@
+"""A trend as plain JSON values: the points as columns of equal length, the changes as documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.services.read_trend import Trend, TrendChange
+from app.services.series_document import series_document
+
+
+def trend_document(trend: Trend) -> dict[str, Any]:
+    """Return the trend; `row` of points and changes counts from the oldest point of the history, 0.
+
+    Values and bounds are in the series' unit, times are in UTC, sizes of changes are after/before − 1.
+    """
+    points = trend.points
+    return {
+        "series": series_document(trend.series, trend.case, trend.project),
+        "branch": trend.branch,
+        "branches": list(trend.branches),
+        "n": trend.n,
+        "thinned": trend.is_thinned,
+        "points": {
+            "row": [point.row for point in points],
+            "value": [point.value for point in points],
+            "low": [point.low for point in points],
+            "high": [point.high for point in points],
+            "n": [point.n for point in points],
+            "commit": [point.sha for point in points],
+            "subject": [point.subject for point in points],
+            "author": [point.author for point in points],
+            "time": [point.time for point in points],
+            "run": [point.run for point in points],
+            "flags": [list(point.flags) for point in points],
+        },
+        "changes": [_change(change) for change in trend.changes],
+    }
+
+
+def _change(its: TrendChange) -> dict[str, Any]:
+    return {
+        "id": its.id,
+        "row": its.row,
+        "commit": its.sha,
+        "previous": its.previous_sha,
+        "kind": its.kind,
+        "state": its.state,
+        "worse": its.is_worse,
+        "machine": its.is_machine,
+        "change": its.change,
+        "ci_low": its.low,
+        "ci_high": its.high,
+        "before": its.before,
+        "after": its.after,
+    }

@@ -1,0 +1,141 @@
+"""Series as somebody looks for them: by words and by what they have in common, with their newest points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeVarTuple
+
+from sqlalchemy import ColumnElement, Select, func, select, text
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from app.domain.changes import STANDING
+from app.store.tables import BenchmarkCase, ChangePoint, Project, Series
+
+Columns = TypeVarTuple("Columns")
+
+FACETS: dict[str, InstrumentedAttribute[str]] = {
+    "project": Project.name,
+    "benchmark": BenchmarkCase.benchmark,
+    "metric": Series.metric,
+    "device_class": Series.device_class,
+}
+"""What series have in common, by the name that it has in an address."""
+
+
+@dataclass(frozen=True)
+class Sought:
+    """What is looked for: series that have every one of the words somewhere, and these values of facets."""
+
+    words: tuple[str, ...] = ()
+    chosen: dict[str, str] = field(default_factory=dict)
+    project_id: int | None = None
+    """The one project that the reader may see; None for all."""
+
+
+@dataclass(frozen=True)
+class Newest:
+    """The newest points of a series on one branch, oldest first, and when the last was measured."""
+
+    branch: str
+    first_row: int
+    """The row in the history that the first of them has."""
+    values: list[float]
+    measured_at: datetime | None
+
+
+def find(
+    session: Session, sought: Sought, *, limit: int, offset: int
+) -> Sequence[tuple[Series, BenchmarkCase, Project]]:
+    """Return the series that are looked for, by name."""
+    query = _among(select(Series, BenchmarkCase, Project), sought).order_by(
+        Project.name,
+        BenchmarkCase.benchmark,
+        BenchmarkCase.params_key,
+        Series.metric,
+        Series.device_class,
+        Series.id,
+    )
+    return [(row[0], row[1], row[2]) for row in session.execute(query.limit(limit).offset(offset))]
+
+
+def total(session: Session, sought: Sought) -> int:
+    """Return how many series there are of what is looked for."""
+    return session.scalar(_among(select(func.count()), sought)) or 0
+
+
+def facet(session: Session, sought: Sought, name: str, *, limit: int) -> Sequence[tuple[str, int]]:
+    """Return the values of a facet with their numbers of series, the most common first, whatever is chosen of it."""
+    others = {key: value for key, value in sought.chosen.items() if key != name}
+    column = FACETS[name]
+    rows = session.execute(
+        _among(select(column, func.count()), Sought(sought.words, others, sought.project_id))
+        .group_by(column)
+        .order_by(func.count().desc(), column)
+        .limit(limit)
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def newest(session: Session, series_ids: Sequence[int], *, limit: int) -> dict[int, Newest]:
+    """Return the last `limit` points of each series, of its project's branch or else of its longest history.
+
+    A series without a history is left out.
+    """
+    rows = session.execute(_NEWEST, {"ids": list(series_ids), "limit": limit})
+    return {row[0]: Newest(*row[1:]) for row in rows if row[3] is not None}
+
+
+# One look into the index a series, however long its history is.
+_NEWEST = text(
+    """
+    select series.id, its.branch, newest.first_row, newest."values", newest.measured_at
+    from series
+      join project on project.id = series.project_id
+      cross join lateral (
+        select branch, length from history
+        where series_id = series.id order by branch = project.branch desc, length desc limit 1) as its
+      cross join lateral (
+        select
+          its.length - count(*) as first_row,
+          array_agg(value order by place, id) as "values",
+          max(measured_at) as measured_at
+        from (
+          select id, value, place, measured_at from result
+          where series_id = series.id and branch = its.branch and place is not null
+          order by place desc, id desc limit :limit) as last) as newest
+    where series.id = any(:ids)
+    """
+)
+
+
+def newest_changes(session: Session, series_ids: Sequence[int]) -> Sequence[ChangePoint]:
+    """Return the changes that stand of these series, in the order of their histories."""
+    query = select(ChangePoint).where(
+        ChangePoint.series_id.in_(series_ids), ChangePoint.state.in_([str(state) for state in STANDING])
+    )
+    return session.scalars(query.order_by(ChangePoint.series_id, ChangePoint.index)).all()
+
+
+def _among(query: Select[*Columns], sought: Sought) -> Select[*Columns]:
+    joined = (
+        query.select_from(Series)
+        .join(BenchmarkCase, BenchmarkCase.id == Series.case_id)
+        .join(Project, Project.id == Series.project_id)
+    )
+    return joined.where(*_conditions(sought))
+
+
+def _conditions(sought: Sought) -> Iterator[ColumnElement[bool]]:
+    for name, value in sought.chosen.items():
+        yield FACETS[name] == value
+    if sought.project_id is not None:
+        yield Series.project_id == sought.project_id
+    for word in sought.words:
+        yield _NAMES.icontains(word, autoescape=True)
+
+
+_NAMES = func.concat_ws(
+    " ", Project.name, BenchmarkCase.benchmark, BenchmarkCase.params_key, Series.metric, Series.device_class
+)

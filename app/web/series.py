@@ -1,0 +1,82 @@
+"""Pages of series: those that somebody looks for, and one of them as a trend."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from markupsafe import Markup
+
+from app.api.deps import SessionDep
+from app.services.explore_series import PAGE, explore_series
+from app.services.read_trend import read_trend
+from app.services.trend_document import trend_document
+from app.store.repositories.explorer import FACETS
+from app.web.addresses import address
+from app.web.deps import BoundProject, Id, Viewer
+from app.web.render import page
+
+router = APIRouter(prefix="/series")
+
+Text = Annotated[str, Query(max_length=500)]
+Row = Annotated[int | None, Query(ge=0, lt=2**31)]
+
+NEWEST = 25
+"""Points that are listed below the picture."""
+
+
+@router.get("")
+def show_explorer(
+    request: Request,
+    session: SessionDep,
+    project_id: BoundProject,
+    q: Text = "",
+    project: Text = "",
+    benchmark: Text = "",
+    metric: Text = "",
+    device_class: Text = "",
+    at: Annotated[int, Query(ge=1, le=100_000)] = 1,
+) -> Response:
+    """Show the series that are looked for; `at` is the page."""
+    given = {"project": project, "benchmark": benchmark, "metric": metric, "device_class": device_class}
+    chosen = {name: given[name] for name in FACETS if given[name]}
+    found = explore_series(session, q, chosen, project_id=project_id, page=at)
+    return page(
+        request,
+        "series_list.html",
+        found=found,
+        query=q,
+        chosen=chosen,
+        at=at,
+        pages=-(-found.total // PAGE),
+        here_with=lambda **changed: address("/series", {"q": q, **given, **changed}),
+    )
+
+
+@router.get("/{series_id}")
+def show_series(
+    request: Request,
+    session: SessionDep,
+    viewer: Viewer,
+    series_id: Id,
+    branch: Annotated[str | None, Query(max_length=500)] = None,
+    first: Row = None,
+    last: Row = None,
+) -> Response:
+    """Show one series on a branch; `first` and `last` are the rows to show of its history."""
+    trend = read_trend(session, viewer, series_id, branch=branch or None, first=first or 0, last=last)
+    return page(
+        request,
+        "series.html",
+        trend=trend,
+        newest=trend.points[: -NEWEST - 1 : -1],
+        data=_data(trend_document(trend)),
+        is_part=bool(first) or last is not None,
+    )
+
+
+def _data(document: dict[str, Any]) -> Markup:
+    """Return the document as it may stand in a page: no text of it ends the element that it is in."""
+    told = json.dumps(document, ensure_ascii=False, allow_nan=False, default=str, separators=(",", ":"))
+    return Markup(told.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))  # noqa: S704

@@ -1,0 +1,100 @@
+"""Series as pictures: what is usual fills them, what is far out is at the edge, changes are marked."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.services.read_trend import Trend, TrendChange, TrendPoint
+from app.store.tables import BenchmarkCase, Project, Series
+from app.web.picture_scale import shown_range
+from app.web.spark_picture import HEIGHT, WIDTH, spark_picture
+from app.web.trend_picture import trend_picture
+
+WHEN = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+def point(row: int, value: float) -> TrendPoint:
+    return TrendPoint(
+        row, value, value * 0.99, value * 1.01, 7, f"{row:040x}", "subject", "Ada", WHEN, "1", ()
+    )
+
+
+def change(row: int, *, is_worse: bool | None = True, is_machine: bool = False) -> TrendChange:
+    return TrendChange(
+        row,
+        "step",
+        "confirmed",
+        is_worse,
+        0.1,
+        0.09,
+        0.11,
+        1.0,
+        1.1,
+        is_machine,
+        "a" * 40,
+        "",
+        "",
+        "b" * 40,
+        1,
+    )
+
+
+def trend(values: list[float], *changes: TrendChange) -> Trend:
+    points = tuple(point(row, value) for row, value in enumerate(values))
+    series = Series(metric="latency_p50", unit="s", better="lower", device_class="cpu")
+    case = BenchmarkCase(benchmark="resize", params={})
+    return Trend(series, case, Project(name="acme"), "main", ("main",), len(points), points, changes)
+
+
+def classes(picture: str) -> list[str]:
+    return [path.get("class", "") for path in ElementTree.fromstring(picture).iter("path")]
+
+
+def test_a_history_without_points_has_no_picture() -> None:
+    assert trend_picture(trend([])) == ""
+    assert spark_picture([], []) == spark_picture([1.0], []) == ""
+
+
+@pytest.mark.parametrize(
+    ("its", "tone"),
+    [
+        (change(5), "regressed"),
+        (change(5, is_worse=False), "improved"),
+        (change(5, is_worse=None), "open"),
+        (change(5, is_machine=True), "open"),
+    ],
+)
+def test_a_change_is_marked_by_what_it_means(its: TrendChange, tone: str) -> None:
+    assert classes(trend_picture(trend([1.0] * 10, its)))[2] == f"mark {tone}"
+
+
+def test_a_change_outside_of_what_is_shown_is_not_marked() -> None:
+    drawn = classes(trend_picture(trend([1.0] * 10, change(40))))
+    assert drawn == ["grid", "band", "line", "dots"]
+
+
+def test_it_is_told_in_words_too() -> None:
+    label = ElementTree.fromstring(trend_picture(trend([0.001, 0.003, 0.002]))).get("aria-label")
+    assert label == "3 points from 1 ms to 3 ms, the newest 2 ms"
+
+
+@given(st.lists(st.floats(-1e12, 1e12), min_size=2, max_size=60))
+def test_everything_stays_inside_of_the_picture(values: list[float]) -> None:
+    drawn = spark_picture(values, [1])
+    (line,) = [path for path in ElementTree.fromstring(drawn).iter("path") if path.get("class") == "line"]
+    places = [tuple(map(float, place.split())) for place in re.split("[ML]", line.get("d", ""))[1:]]
+    assert len(places) == len(values)
+    assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT for x, y in places)
+    low, high = shown_range(values)
+    assert low < high
+
+
+def test_a_few_spikes_do_not_press_the_rest_together() -> None:
+    low, high = shown_range([1.0 + 0.01 * (i % 7) for i in range(200)] + [50.0])
+    assert (low, high) == (pytest.approx(0.99, abs=0.02), pytest.approx(1.12, abs=0.05))
