@@ -45,7 +45,7 @@ def create_app(service: Service | None = None) -> FastAPI:
     app = FastAPI(title="Ratchet", version=VERSION, lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.service = its_service
     app.state.hub = Hub(its_service.settings.database_url)
-    app.add_middleware(GZipMiddleware, minimum_size=2_000)
+    app.add_middleware(GZipMiddleware, minimum_size=2_000, compresslevel=4)
     add_error_handlers(app)
     for module in (
         worker,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
@@ -27,8 +28,7 @@ COLUMNS = 1_000
 """Columns of pixels that a trend is drawn on; at most four points stay of each."""
 
 
-@dataclass(frozen=True)
-class TrendPoint:
+class TrendPoint(NamedTuple):
     """One point: its row in the history, its value and interval [the series' unit], and what is behind it."""
 
     row: int
@@ -157,7 +157,7 @@ def _point(its: TrendColumns, row: int, behind: Behind) -> TrendPoint:
         behind.sha,
         behind.subject,
         behind.author,
-        behind.authored_at or behind.measured_at,
+        datetime.fromisoformat(behind.time),
         str(behind.run_id) if behind.upload_id is None else upload_name(behind.upload_id),
         tuple(behind.flags),
     )

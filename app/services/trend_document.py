@@ -29,7 +29,7 @@ def trend_document(trend: Trend) -> dict[str, Any]:
             "commit": [point.sha for point in points],
             "subject": [point.subject for point in points],
             "author": [point.author for point in points],
-            "time": [point.time for point in points],
+            "time": [point.time.isoformat() for point in points],
             "run": [point.run for point in points],
             "flags": [list(point.flags) for point in points],
         },

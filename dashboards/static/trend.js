@@ -179,7 +179,7 @@
     }
     const relative = part("button", "Relative to this");
     relative.className = "plain";
-    relative.addEventListener("click", () => { state.relative = p.commit[i].slice(0, 12); letGo(); remember(); draw(); });
+    relative.addEventListener("click", () => { state.relative = p.commit[i]; letGo(); remember(); draw(); });
     its.append(relative);
     return its;
   }

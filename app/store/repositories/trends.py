@@ -5,12 +5,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
-from app.store.tables import Commit, History, Result
+from app.store.tables import History
 
 
 @dataclass(frozen=True)
@@ -24,16 +24,17 @@ class TrendColumns:
     n: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Behind:
-    """What is behind one point: its commit, where it was measured, and what was noted."""
+class Behind(NamedTuple):
+    """What is behind one point: its commit, where it was measured, and what was noted.
+
+    `time` is the commit's, in ISO 8601; where nobody said it, when the result was measured or received.
+    """
 
     result_id: int
     sha: str
     subject: str
     author: str
-    authored_at: datetime | None
-    measured_at: datetime
+    time: str
     run_id: int | None
     upload_id: int | None
     flags: list[str]
@@ -81,21 +82,16 @@ _COLUMNS = text(
 
 def behind(session: Session, result_ids: Collection[int]) -> dict[int, Behind]:
     """Return what is behind each of these points, by the result's id."""
-    if not result_ids:
-        return {}
-    rows = session.execute(
-        select(
-            Result.id,
-            Commit.sha,
-            Commit.subject,
-            Commit.author,
-            Commit.authored_at,
-            Result.measured_at,
-            Result.run_id,
-            Result.upload_id,
-            Result.flags,
-        )
-        .join(Commit, Commit.id == Result.commit_id)
-        .where(Result.id.in_(result_ids))
-    )
-    return {row[0]: Behind(*row) for row in rows}
+    rows = session.scalar(_BEHIND, {"ids": list(result_ids)}) if result_ids else None
+    return {row[0]: Behind._make(row) for row in rows or ()}
+
+
+# One value of JSON: thousands of rows would take longer to be made into Python's objects one by one.
+_BEHIND = text(
+    """
+    select json_agg(json_build_array(
+      result.id, sha, subject, author, coalesce(authored_at, measured_at), run_id, upload_id, flags))
+    from result join commit on commit.id = result.commit_id
+    where result.id = any(:ids)
+    """
+)

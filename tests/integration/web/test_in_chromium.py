@@ -22,10 +22,11 @@ QUIET = [
     "--disable-sync",
 ]
 
-pytestmark = [
+needs_chromium = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on PATH"),
 ]
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
