@@ -29,7 +29,7 @@ COLUMNS = 1_000
 
 
 class TrendPoint(NamedTuple):
-    """One point: its row in the history, its value and interval [the series' unit], and what is behind it."""
+    """One point: its row in the history, its median, smallest and largest value [unit], and what is behind it."""
 
     row: int
     value: float

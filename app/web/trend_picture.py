@@ -1,4 +1,4 @@
-"""A trend drawn by the server: its values with their intervals, and a line wherever the level changed.
+"""A trend drawn by the server: its values with their ranges, and a line wherever the level changed.
 
 It is what a reader without scripts sees; the script draws the same points where it runs.
 """

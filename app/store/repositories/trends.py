@@ -15,7 +15,7 @@ from app.store.tables import History
 
 @dataclass(frozen=True)
 class TrendColumns:
-    """The points of a history in their order; `low` and `high` bound each value, `n` is how many it rests on."""
+    """The points of a history in their order; each value is the median of `n`, from `low` to `high`."""
 
     result_ids: tuple[int, ...]
     values: tuple[float, ...]
