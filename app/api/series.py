@@ -8,7 +8,9 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import JSONResponse
 
 from app.api.deps import Reader, SessionDep
-from app.services.query_series import compare_commits, list_series, series_points
+from app.services.compare_stored import Wanted, compare_stored
+from app.services.comparison_document import comparison_document
+from app.services.query_series import list_series, series_points
 from app.services.read_trend import COLUMNS, read_trend
 from app.services.trend_document import trend_document
 
@@ -73,7 +75,17 @@ def get_trend(
 
 @router.get("/compare")
 def get_comparison(
-    session: SessionDep, reader: Reader, project: Name, base: str, head: str
+    session: SessionDep,
+    reader: Reader,
+    project: Name,
+    base: str,
+    head: str,
+    base_device_class: str = "",
+    head_device_class: str = "",
 ) -> dict[str, Any]:
-    """Return the stored numbers of two commits side by side; this is no verdict."""
-    return compare_commits(session, reader, project, base=base, head=head)
+    """Return the stored numbers of two commits or branches side by side; this is no verdict.
+
+    Where both sides name a device class, the numbers of one are held against those of the other.
+    """
+    sides = Wanted(base, base_device_class), Wanted(head, head_device_class)
+    return comparison_document(compare_stored(session, reader, project, *sides))

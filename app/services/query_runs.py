@@ -29,7 +29,12 @@ def upload_name(upload_id: int) -> str:
 
 def run_name(result: Result) -> str:
     """Return the name of the run that a result comes from."""
-    return str(result.run_id) if result.upload_id is None else upload_name(result.upload_id)
+    return name_of_run(result.run_id, result.upload_id)
+
+
+def name_of_run(run_id: int | None, upload_id: int | None) -> str:
+    """Return the name of a run that was measured, or else of an upload."""
+    return str(run_id) if upload_id is None else upload_name(upload_id)
 
 
 def get_run(session: Session, principal: Principal | None, name: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from app.domain.errors import NotFoundError
 from app.domain.thinning import thinned
 from app.services.access import Principal
 from app.services.query_changes import is_worse
-from app.services.query_runs import upload_name
+from app.services.query_runs import name_of_run
 from app.services.series_document import visible_series
 from app.store.repositories import changes, trends
 from app.store.repositories.changes import ChangeContext
@@ -158,7 +158,7 @@ def _point(its: TrendColumns, row: int, behind: Behind) -> TrendPoint:
         behind.subject,
         behind.author,
         datetime.fromisoformat(behind.time),
-        str(behind.run_id) if behind.upload_id is None else upload_name(behind.upload_id),
+        name_of_run(behind.run_id, behind.upload_id),
         tuple(behind.flags),
     )
 

@@ -99,6 +99,7 @@ def _environment() -> Environment:
         words=words,
         spark_picture=spark_picture,
         interval=quantities.interval,
+        before_after=quantities.before_after,
         case_label=case_label,
         CONCLUSIONS=CONCLUSIONS,
     )

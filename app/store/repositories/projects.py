@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.orm import Session
 
 from app.store.repositories.upsert import find_or_create, get_or_create
-from app.store.tables import BenchmarkCase, Commit, Environment, Project
+from app.store.tables import BenchmarkCase, Commit, Environment, History, Project, Series
 from workers.protocol import Params, params_key
 
 
@@ -143,3 +143,30 @@ def commits_like(session: Session, project_id: int, prefix: str) -> Sequence[Com
         .order_by(Commit.sha)
         .limit(2)
     ).all()
+
+
+def has_branch(session: Session, project_id: int, branch: str) -> bool:
+    """Say whether any series of the project has a history on the branch."""
+    of_project = History.series_id == Series.id, Series.project_id == project_id
+    query = (
+        select(History.series_id).where(*of_project, History.branch == branch, History.length > 0).limit(1)
+    )
+    return session.scalar(query) is not None
+
+
+def branches(session: Session, project_id: int) -> Sequence[str]:
+    """Return the branches on which the project has histories, those of most series first."""
+    query = (
+        select(History.branch)
+        .join(Series, Series.id == History.series_id)
+        .where(Series.project_id == project_id, History.length > 0)
+        .group_by(History.branch)
+        .order_by(func.count().desc(), History.branch)
+    )
+    return session.scalars(query).all()
+
+
+def device_classes(session: Session, project_id: int) -> Sequence[str]:
+    """Return the device classes that the project has series of, by name."""
+    query = select(Series.device_class).where(Series.project_id == project_id).distinct()
+    return session.scalars(query.order_by(Series.device_class)).all()

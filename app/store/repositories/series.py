@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import func, select, text
-from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
 from app.store.tables import BenchmarkCase, Commit, Result, Sample, Series
@@ -176,22 +175,6 @@ def points(session: Session, series_id: int, *, limit: int) -> Sequence[tuple[Re
         .limit(limit)
     ).all()
     return [(row[0], row[1]) for row in reversed(rows)]
-
-
-def at_commits(
-    session: Session, project_id: int, shas: tuple[str, str]
-) -> Sequence[tuple[Series, BenchmarkCase, str, Result]]:
-    """Return the newest result of every series at each of two commits, as (series, case, sha, result)."""
-    rows = session.execute(
-        select(Series, BenchmarkCase, Commit.sha, Result)
-        .join(Result, Result.series_id == Series.id)
-        .join(Commit, Commit.id == Result.commit_id)
-        .join(BenchmarkCase, BenchmarkCase.id == Series.case_id)
-        .where(Series.project_id == project_id, Commit.sha.in_(shas))
-        .order_by(Series.id, Commit.sha, Result.id.desc())
-        .ext(distinct_on(Series.id, Commit.sha))
-    ).all()
-    return [(row[0], row[1], row[2], row[3]) for row in rows]
 
 
 def values(session: Session, result_ids: Sequence[int]) -> dict[int, list[float]]:

@@ -27,6 +27,7 @@ PAGES = [
     "/checks/2",
     "/series?q=%3Cscript%3Ealert(1)%3C/script%3E",
     "/series/1",
+    "/compare?project=%3Cscript%3Ealert(1)%3C/script%3E&base=%3Cscript%3E&head=%3Cscript%3E&q=%3Cscript%3E",
     "/runs",
     "/runs/1",
     "/workers",

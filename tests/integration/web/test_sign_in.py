@@ -19,6 +19,7 @@ PAGES = [
     "/checks/1/report",
     "/series",
     "/series/1",
+    "/compare",
     "/runs",
     "/runs/1",
     "/workers",

@@ -1,0 +1,34 @@
+"""What can be chosen for a comparison of stored numbers: projects, and the branches and device classes of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from app.store.repositories import projects
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The projects that the reader may see, the chosen one, or the only one, or "", and what it has."""
+
+    projects: tuple[str, ...]
+    project: str = ""
+    branches: tuple[str, ...] = ()
+    device_classes: tuple[str, ...] = ()
+
+
+def comparison_choices(session: Session, wanted: str, *, project_id: int | None) -> Choices:
+    """Return what can be chosen; `project_id` is the one project that the reader may see, None for all."""
+    names = tuple(projects.names(session, project_id=project_id))
+    name = wanted if wanted in names else names[0] if len(names) == 1 else ""
+    its = projects.find_project(session, name) if name else None
+    if its is None:
+        return Choices(names)
+    return Choices(
+        names,
+        name,
+        tuple(projects.branches(session, its.id)),
+        tuple(projects.device_classes(session, its.id)),
+    )
