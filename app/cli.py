@@ -15,6 +15,7 @@ COMMANDS = {
     "check": ("app.commands.check", "A pull request's check from a terminal."),
     "detect": ("app.commands.detect", "Where the series of a CSV file changed."),
     "compare": ("app.commands.compare", "Base against head, from a CSV file."),
+    "history": ("app.commands.history", "How stored numbers have moved, with sparklines, JSON or CSV."),
     "devices": ("app.commands.devices", "What this machine can measure on, and what it tells of itself."),
     "doctor": ("app.commands.doctor", "What makes this machine a bad place to measure, and how to mend it."),
     "api": ("app.commands.processes", "The HTTP service by itself, for a deployment."),

@@ -26,22 +26,17 @@ Limit = Annotated[int, Query(ge=1, le=10_000)]
 def get_series(
     session: SessionDep,
     reader: Reader,
-    project: Name,
+    project: Name | None = None,
     benchmark: Name | None = None,
     metric: Name | None = None,
     device_class: Name | None = None,
+    q: Annotated[str, Query(max_length=500, pattern=r"^[^\x00]*$")] = "",
     limit: Limit = 1000,
 ) -> dict[str, Any]:
-    """Return the project's series, only those of the benchmark, metric or device class that is named."""
-    return list_series(
-        session,
-        reader,
-        project,
-        benchmark=benchmark,
-        metric=metric,
-        device_class=device_class,
-        limit=limit,
-    )
+    """Return the series of the project, benchmark, metric and device class that are named, with all words of `q`."""
+    given = {"project": project, "benchmark": benchmark, "metric": metric, "device_class": device_class}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return list_series(session, reader, chosen, words=q.split(), limit=limit)
 
 
 @router.get("/series/{series_id}/points")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,14 @@ class ServiceClient:
     def devices(self) -> list[dict[str, Any]]:
         """Return the service's devices, with grade, epoch and health."""
         return list(self._json("GET", "/api/v1/devices")["devices"])
+
+    def find_series(self, wanted: Mapping[str, str], limit: int) -> dict[str, Any]:
+        """Return `{series, more}`: the series that have what is wanted, at most so many."""
+        return self._json("GET", "/api/v1/series", params={**wanted, "limit": limit})
+
+    def trend(self, series_id: int, **wanted: str | int) -> dict[str, Any]:
+        """Return the history of a series in the order of its commits. Raises NotFoundError for a branch without one."""
+        return self._json("GET", f"/api/v1/series/{series_id}/trend", params=wanted)
 
     def upload_bundle(self, path: Path) -> str:
         """Upload a git bundle and return its digest."""

@@ -5,6 +5,7 @@ Nothing is judged here. The order of points is that of their arrival.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -14,40 +15,42 @@ from app.services.query_changes import standing_changes
 from app.services.query_runs import run_name
 from app.services.series_document import series_document, visible_series
 from app.services.visibility import visible_project
+from app.store.repositories import explorer
 from app.store.repositories import series as series_rows
+from app.store.repositories.explorer import Sought
 from app.store.tables import Commit, Result
 
 
 def list_series(
     session: Session,
     principal: Principal | None,
-    project: str,
+    chosen: Mapping[str, str],
     *,
-    benchmark: str | None = None,
-    metric: str | None = None,
-    device_class: str | None = None,
+    words: Sequence[str] = (),
     limit: int,
 ) -> dict[str, Any]:
-    """Return `{series, more}`: the project's series with their number of points and the newest one.
+    """Return `{series, more}`: the series with all of the words and values, their number of points and the newest one.
+
+    Args:
+        session: the session.
+        principal: who reads.
+        chosen: values of `explorer.FACETS` by their names.
+        words: each is somewhere in a series' project, benchmark, parameters, metric or device class.
+        limit: the most series.
 
     Raises NotFoundError for an unknown project.
     """
-    its_project = visible_project(session, principal, project)
-    rows = series_rows.find(
-        session,
-        its_project.id,
-        benchmark=benchmark,
-        metric=metric,
-        device_class=device_class,
-        limit=limit + 1,
-    )
+    if "project" in chosen:
+        visible_project(session, principal, chosen["project"])
+    sought = Sought(tuple(words), dict(chosen), principal.project_id if principal else None)
+    rows = explorer.find(session, sought, limit=limit + 1, offset=0)
     shown = rows[:limit]
-    ids = [row.id for row, _ in shown]
+    ids = [row.id for row, _, _ in shown]
     counts, newest = series_rows.counts(session, ids), series_rows.newest(session, ids)
     documents = [
         series_document(row, case, its_project)
         | {"n": counts.get(row.id, 0), "last": _last(*newest[row.id]) if row.id in newest else None}
-        for row, case in shown
+        for row, case, its_project in shown
     ]
     return {"series": documents, "more": len(rows) > limit}
 

@@ -16,7 +16,7 @@ from app.web.render import page
 
 router = APIRouter(prefix="/compare")
 
-Text = Annotated[str, Query(max_length=500)]
+Text = Annotated[str, Query(max_length=500, pattern=r"^[^\x00]*$")]
 
 PAGE = 200
 """Pairs on one page."""

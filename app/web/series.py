@@ -19,7 +19,7 @@ from app.web.render import page
 
 router = APIRouter(prefix="/series")
 
-Text = Annotated[str, Query(max_length=500)]
+Text = Annotated[str, Query(max_length=500, pattern=r"^[^\x00]*$")]
 Row = Annotated[int | None, Query(ge=0, lt=2**31)]
 
 NEWEST = 25
@@ -60,7 +60,7 @@ def show_series(
     session: SessionDep,
     viewer: Viewer,
     series_id: Id,
-    branch: Annotated[str | None, Query(max_length=500)] = None,
+    branch: Text = "",
     first: Row = None,
     last: Row = None,
 ) -> Response:

@@ -129,32 +129,6 @@ _ADD_RESULTS = text(
 )
 
 
-def find(
-    session: Session,
-    project_id: int,
-    *,
-    benchmark: str | None = None,
-    metric: str | None = None,
-    device_class: str | None = None,
-    limit: int = 1000,
-) -> Sequence[tuple[Series, BenchmarkCase]]:
-    """Return the project's series with their cases, only those of what is named."""
-    query = (
-        select(Series, BenchmarkCase)
-        .join(BenchmarkCase, BenchmarkCase.id == Series.case_id)
-        .where(Series.project_id == project_id)
-        .order_by(BenchmarkCase.benchmark, Series.id)
-        .limit(limit)
-    )
-    if benchmark is not None:
-        query = query.where(BenchmarkCase.benchmark == benchmark)
-    if metric is not None:
-        query = query.where(Series.metric == metric)
-    if device_class is not None:
-        query = query.where(Series.device_class == device_class)
-    return [(row[0], row[1]) for row in session.execute(query)]
-
-
 def one(session: Session, series_id: int) -> tuple[Series, BenchmarkCase] | None:
     """Return the series with its case, or None."""
     row = session.execute(

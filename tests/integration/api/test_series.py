@@ -284,7 +284,7 @@ def test_what_is_not_there_is_answered_404(client, admin_token, path, parameters
 @pytest.mark.parametrize(
     ("path", "parameters"),
     [
-        ("series", {}),
+        ("series", {"q": "a\x00"}),
         ("series", {"project": "a\x00"}),
         ("series", {"project": "a", "benchmark": "\x00"}),
         ("series", {"project": "a", "limit": 0}),

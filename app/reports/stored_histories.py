@@ -1,0 +1,143 @@
+"""Stored histories for a terminal and for a spreadsheet.
+
+On a terminal each series is a line with a sparkline, and each of its changes one below; in a spreadsheet each point is
+a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from app.analysis.arrays import median
+from app.domain.results import case_label
+from app.domain.units import format_quantity
+from app.reports import quantities
+from app.reports.grid import LEAST_WIDTH, Column, Paint, column, fitted, joined
+from app.reports.sparkline import MARK, sparkline
+from app.reports.text import plain
+
+CSV_HEADER = (
+    "series", "project", "benchmark", "params", "metric", "unit", "better", "device_class", "version", "branch",
+    "row", "commit", "time", "value", "low", "high", "n", "run",
+)  # fmt: skip
+
+SPARKS = 30
+"""Characters of a sparkline."""
+
+_INDENT = "  "
+_SUBJECT = 50
+_NOISE_OF_MEDIAN = 1.4826
+"""Standard deviation over median absolute deviation, of normal noise."""
+
+Trend = dict[str, Any]
+
+
+def trend_rows(trend: Trend) -> Iterator[Sequence[object]]:
+    """Yield the points of a trend as rows under CSV_HEADER; values are in the series' unit."""
+    series, points = trend["series"], trend["points"]
+    params = ", ".join(f"{name}={value}" for name, value in series["params"].items())
+    its = [
+        series["id"], series["project"], series["benchmark"], params, series["metric"], series["unit"],
+        series["better"], series["device_class"], series["version"], trend["branch"],
+    ]  # fmt: skip
+    names = ("row", "commit", "time", "value", "low", "high", "n", "run")
+    for point in zip(*(points[name] for name in names), strict=True):
+        yield [*its, *point]
+
+
+def render_trends(trends: Sequence[Trend], *, width: int | None, color: bool) -> str:
+    """Return the table of some trends, at least one, as text that ends in a newline.
+
+    Args:
+        trends: as `services.trend_document` makes them.
+        width: columns of the terminal, below 40 counts as 40; None where no terminal limits a line.
+        color: whether to use ANSI colours.
+    """
+    room = None if width is None else max(width, LEAST_WIDTH)
+    paint = Paint(color)
+    table = _columns(trends, room)
+    changes = [change | {"trend": trend} for trend in trends for change in trend["changes"]]
+    details = fitted(
+        _change_columns(changes), None if room is None else room - len(_INDENT), named=4, least=8
+    )
+    lines, row = [paint(joined(table, None), "faint")], 0
+    for index, trend in enumerate(trends):
+        lines.append(joined(table, index).replace(MARK, paint(MARK, "magenta")))
+        for change in trend["changes"]:
+            lines.append(_INDENT + paint(joined(details, row), *_style(change)))
+            row += 1
+    return "\n".join(lines) + "\n"
+
+
+def _columns(trends: Sequence[Trend], room: int | None) -> list[Column]:
+    series = [trend["series"] for trend in trends]
+    newest = [trend["points"]["value"][-1] if trend["points"]["value"] else None for trend in trends]
+    return fitted(
+        [
+            column("series", (_name(its) for its in series)),
+            column("device", (plain(its["device_class"]) for its in series), expendable=2),
+            column("n", (str(len(trend["points"]["row"])) for trend in trends), right=True, expendable=1),
+            column("history", (_sparks(trend) for trend in trends)),
+            column(
+                "newest",
+                (format_quantity(value, its["unit"]) for value, its in zip(newest, series, strict=True)),
+                right=True,
+            ),
+        ],
+        room,
+    )
+
+
+def _name(series: dict[str, Any]) -> str:
+    return plain(f"{case_label(series['benchmark'], series['params'])} {series['metric']}")
+
+
+def _sparks(trend: Trend) -> str:
+    values = np.array(trend["points"]["value"], float)
+    if not len(values):
+        return ""
+    first = trend["points"]["row"][0]
+    marks = [change["row"] - first for change in trend["changes"] if 0 < change["row"] - first < len(values)]
+    steps = np.abs(np.diff(values))
+    noise = _NOISE_OF_MEDIAN * float(median(steps)) / np.sqrt(2) if len(steps) else 0.0
+    return sparkline(values, sorted(set(marks)), SPARKS, spread=float(noise))
+
+
+def _change_columns(changes: Sequence[dict[str, Any]]) -> list[Column]:
+    subjects = [_subject(change) for change in changes]
+    return [
+        column("", (_mark(change) for change in changes)),
+        column("", (quantities.change(change["change"]) for change in changes), right=True),
+        column(
+            "", (quantities.interval(change["ci_low"], change["ci_high"]) for change in changes), expendable=1
+        ),
+        column("", (change["commit"][:10] for change in changes)),
+        column("", subjects),
+        column("", (_standing(change) for change in changes), expendable=2),
+    ]
+
+
+def _mark(change: dict[str, Any]) -> str:
+    return "▲" if (change["after"] or 0.0) > (change["before"] or 0.0) else "▼"
+
+
+def _standing(change: dict[str, Any]) -> str:
+    return f"{change['state']}, the machine" if change["machine"] else str(change["state"])
+
+
+def _subject(change: dict[str, Any]) -> str:
+    """Return the subject of the commit that a change begins with, as its point has it."""
+    points = change["trend"]["points"]
+    found = (
+        subject for row, subject in zip(points["row"], points["subject"], strict=True) if row == change["row"]
+    )
+    return plain(next(found, ""))[:_SUBJECT]
+
+
+def _style(change: dict[str, Any]) -> tuple[str, ...]:
+    if change["machine"] or change["worse"] is None:
+        return ("yellow",)
+    return ("red",) if change["worse"] else ("cyan",)

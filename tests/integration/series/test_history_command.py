@@ -1,0 +1,101 @@
+"""`ratchet history`: a table with sparklines, JSON Lines or CSV of what a service has stored."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+
+import app.commands.connection
+from app.cli import DATA, USAGE, run
+from app.integrations.service_client import ServiceClient
+from tests.factories.histories import Poster, sha, stepped
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+def asked(poster: Poster, monkeypatch: pytest.MonkeyPatch) -> Poster:
+    """A service with a history of 60 points, which commands find."""
+    client = ServiceClient("http://testserver", poster.token)
+    client._http = poster.client  # type: ignore[assignment]
+    poster.client.headers["Authorization"] = f"Bearer {poster.token}"
+    monkeypatch.setattr(app.commands.connection, "running_service", lambda: client)
+    poster.tell_all(stepped(60, 30, 0.2))
+    return poster
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert run(["history", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def documents(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in printed(capsys, *arguments, "--json").splitlines()]
+
+
+@pytest.mark.usefixtures("asked")
+def test_table_has_a_sparkline_a_series_and_a_line_a_change(capsys: pytest.CaptureFixture[str]) -> None:
+    heading, series, change = printed(capsys).splitlines()
+    assert heading.split() == ["series", "device", "n", "history", "newest"]
+    assert series.startswith("resize[batch=32] latency_p50  cpu-test-2t  60  ")
+    assert "│" in series
+    assert series.endswith("ms")
+    assert change.split()[0] == "▲"
+    assert sha(30)[:10] in change
+    assert change.endswith("confirmed")
+
+
+@pytest.mark.usefixtures("asked")
+def test_json_has_every_point_and_change(capsys: pytest.CaptureFixture[str]) -> None:
+    (document,) = documents(capsys, "resize")
+    assert document["points"]["commit"] == [sha(i) for i in range(60)]
+    assert [change["row"] for change in document["changes"]] == [30]
+
+
+@pytest.mark.usefixtures("asked")
+def test_csv_has_a_row_a_point(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = list(csv.DictReader(io.StringIO(printed(capsys, "--csv", "--last", "3"))))
+    assert [row["commit"] for row in rows] == [sha(57), sha(58), sha(59)]
+    assert {(row["benchmark"], row["params"], row["unit"], row["row"]) for row in rows[:1]} == {
+        ("resize", "batch=32", "s", "57")
+    }
+
+
+@pytest.mark.usefixtures("asked")
+def test_the_newest_points_have_the_changes_among_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [len(document["changes"]) for document in documents(capsys, "--last", "40")] == [1]
+    assert [len(document["changes"]) for document in documents(capsys, "--last", "20")] == [0]
+
+
+def test_a_branch_is_chosen(asked: Poster, capsys: pytest.CaptureFixture[str]) -> None:
+    asked.tell(10.0, 90, branch="release")
+    (document,) = documents(capsys, "--branch", "release")
+    assert document["points"]["commit"] == [sha(90)]
+    assert documents(capsys, "--branch", "nope") == []
+
+
+@pytest.mark.usefixtures("asked")
+def test_what_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["history", "nothing"]) == 0
+    assert capsys.readouterr() == ("", "no series has all of this\n")
+    assert run(["history", "--branch", "nope"]) == 0
+    assert "in a history of this branch" in capsys.readouterr().err
+    assert run(["history", "--project", "acme/nope"]) == DATA
+    assert "no project 'acme/nope'" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("asked")
+def test_both_forms_at_once_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["history", "--json", "--csv"]) == USAGE
+
+
+def test_without_a_service_it_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(app.commands.connection, "running_service", lambda: None)
+    assert run(["history"]) == USAGE
+    assert "RATCHET_URL" in capsys.readouterr().err
