@@ -59,8 +59,9 @@ def get_trend(
 ) -> JSONResponse:
     """Return the history of the series on a branch in the order of its commits, and the changes that stand.
 
-    `first` and `last` are rows of the history. Of more than four points for each of `columns` only those stay that make
-    the curve what it is: in every column the first, last, lowest and highest, and those around changes.
+    `first` and `last` are rows of the history. Of more than six points for each of `columns` only those stay that make
+    the curve what it is: in every column the first and last, the lowest and highest, the outermost of the ranges, and
+    those around changes.
     """
     trend = read_trend(session, reader, series_id, branch=branch, first=first, last=last, columns=columns)
     return JSONResponse(

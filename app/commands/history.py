@@ -19,7 +19,7 @@ from app.domain.errors import NotFoundError, UsageError
 Trend = dict[str, Any]
 
 MOST_COLUMNS = 10_000
-"""Of pixels that the service is told the trend is for: four times as many points come whole."""
+"""Of pixels that the service is told the trend is for: six times as many points come whole."""
 
 
 @click.command()

@@ -1,22 +1,31 @@
 """Fewer points of a curve that looks the same: what a screen of so many columns can show, and nothing that it can't.
 
-In each column the first, the last, the lowest and the highest point stay (M4: Jugel et al. 2014), so that no extreme is
-lost and the line has the same pixels.
+In each column the first and the last point stay, and those with the lowest and the highest value (M4: Jugel et al.
+2014), so that the line has the same pixels; with them the outermost of the band around it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-PER_COLUMN = 4
-"""Points that stay of one column."""
+PER_COLUMN = 6
+"""Points that stay of one column at the most."""
 
 
-def thinned(values: Sequence[float], columns: int, *, keep: Collection[int] = ()) -> list[int]:
+def thinned(
+    values: Sequence[float],
+    low: Sequence[float],
+    high: Sequence[float],
+    columns: int,
+    *,
+    keep: Collection[int] = (),
+) -> list[int]:
     """Return the indices of the points that stay, ascending; all of them where there are few enough.
 
     Args:
         values: the curve's points in their order, finite.
+        low: the lower edge of the band at each point.
+        high: its upper edge.
         columns: how many columns there are to show them in, at least 1.
         keep: indices that stay whatever their values.
     """
@@ -25,11 +34,17 @@ def thinned(values: Sequence[float], columns: int, *, keep: Collection[int] = ()
         return list(range(n))
     kept = {index for index in keep if 0 <= index < n}
     for column in range(columns):
-        kept.update(_of_column(values, column * n // columns, (column + 1) * n // columns))
+        its = range(column * n // columns, (column + 1) * n // columns)
+        kept.update(_of_column(values, low, high, its))
     return sorted(kept)
 
 
-def _of_column(values: Sequence[float], start: int, end: int) -> tuple[int, ...]:
-    """Return first, last, lowest and highest of the points from `start` until `end`; there is at least one."""
-    its = range(start, end)
-    return start, end - 1, min(its, key=values.__getitem__), max(its, key=values.__getitem__)
+def _of_column(
+    values: Sequence[float], low: Sequence[float], high: Sequence[float], its: range
+) -> Iterator[int]:
+    """Yield the points of a column that stay; there is at least one in it."""
+    yield from (its[0], its[-1])
+    yield min(its, key=values.__getitem__)
+    yield max(its, key=values.__getitem__)
+    yield min(its, key=low.__getitem__)
+    yield max(its, key=high.__getitem__)

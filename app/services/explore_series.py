@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,6 +21,9 @@ PAGE = 50
 LATELY = 60
 """Points of each that are looked at."""
 
+MOST_MARKS = 10
+"""Changes of each among its newest points that are marked."""
+
 MOST_OF_A_FACET = 12
 """Values of a facet that are offered; the rarer ones are found by their words."""
 
@@ -32,6 +34,8 @@ class LastChange:
 
     change: float | None
     is_worse: bool | None
+    is_machine: bool
+    """Whether the machine moved, and not the code."""
     is_confirmed: bool
     n_since: int
 
@@ -107,11 +111,10 @@ def _facet(session: Session, sought: Sought, name: str) -> tuple[FacetValue, ...
 def _lines(session: Session, rows: Sequence[tuple[Series, BenchmarkCase, Project]]) -> list[SeriesLine]:
     ids = [series.id for series, _, _ in rows]
     newest = explorer.newest(session, ids, limit=LATELY) if ids else {}
-    changes: dict[int, list[ChangePoint]] = defaultdict(list)
-    for change in explorer.newest_changes(session, ids) if ids else ():
-        changes[change.series_id].append(change)
+    branches = {series_id: its.branch for series_id, its in newest.items()}
+    changes = explorer.newest_changes(session, branches, limit=MOST_MARKS) if branches else {}
     return [
-        _line(series, case, project, newest.get(series.id), changes[series.id])
+        _line(series, case, project, newest.get(series.id), changes.get(series.id, []))
         for series, case, project in rows
     ]
 
@@ -121,7 +124,6 @@ def _line(
 ) -> SeriesLine:
     if its is None:
         its = Newest(project.branch, 0, [], None)
-    of_branch = [change for change in changes if change.branch == its.branch]
     return SeriesLine(
         id=series.id,
         project=project.name,
@@ -133,8 +135,8 @@ def _line(
         version=series.version,
         values=tuple(its.values),
         measured_at=its.measured_at,
-        marks=tuple(change.index - its.first_row for change in of_branch if change.index > its.first_row),
-        last_change=_last_change(of_branch[-1], series, its) if of_branch else None,
+        marks=tuple(change.index - its.first_row for change in changes if change.index > its.first_row),
+        last_change=_last_change(changes[-1], series, its) if changes else None,
     )
 
 
@@ -142,6 +144,7 @@ def _last_change(change: ChangePoint, series: Series, its: Newest) -> LastChange
     return LastChange(
         change.change,
         is_worse(change, series.better),
+        change.label is not None,
         change.state == ChangeState.CONFIRMED,
         its.first_row + len(its.values) - change.index,
     )

@@ -25,7 +25,10 @@ MOST_CHANGES = 500
 """Changes of one trend; older ones are left out."""
 
 COLUMNS = 1_000
-"""Columns of pixels that a trend is drawn on; at most four points stay of each."""
+"""Columns of pixels that a trend is drawn on; at most six points stay of each."""
+
+NEWEST = 25
+"""Points that are told besides, whatever is shown."""
 
 
 class TrendPoint(NamedTuple):
@@ -77,13 +80,24 @@ class Trend:
     branch: str
     branches: tuple[str, ...]
     n: int
+    rows: range
+    """Those that are shown, or would be where some are left out."""
     points: tuple[TrendPoint, ...]
+    newest: tuple[TrendPoint, ...]
+    """The last points of the whole history, the newest first."""
     changes: tuple[TrendChange, ...]
+    reference: float | None = None
+    """The value [unit] that others are told relative to."""
 
     @property
     def is_thinned(self) -> bool:
-        """Whether there are more points than are shown."""
-        return len(self.points) < self.n
+        """Whether points of these rows are left out."""
+        return len(self.points) < len(self.rows)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether the history has other rows."""
+        return len(self.rows) < self.n
 
 
 def read_trend(
@@ -95,6 +109,7 @@ def read_trend(
     first: int = 0,
     last: int | None = None,
     columns: int = COLUMNS,
+    relative: str | None = None,
 ) -> Trend:
     """Return the trend of a series on a branch, by default the project's own.
 
@@ -106,6 +121,7 @@ def read_trend(
         first: the first row to show, 0 is the oldest point.
         last: the last row to show; None for the newest.
         columns: of pixels that it is drawn on.
+        relative: the id of a commit whose newest result is the reference, if it has one here.
 
     Raises NotFoundError for a series that is not there or may not be seen, and for a branch that has no history.
     """
@@ -113,19 +129,26 @@ def read_trend(
     found = [name for name, length in trends.branches(session, series_id) if length]
     its_branch = _branch(project, found, branch)
     its = trends.columns(session, series_id, its_branch)
-    standing = changes.find(session, series_id=series_id, states=STANDING, limit=MOST_CHANGES)
-    its_changes = [_change(one) for one in standing if one.change.branch == its_branch]
-    rows = _rows(its, its_changes, first, last, columns)
-    behind = trends.behind(session, [its.result_ids[row] for row in rows])
+    standing = changes.find(
+        session, series_id=series_id, branch=its_branch, states=STANDING, limit=MOST_CHANGES
+    )
+    its_changes = sorted(map(_change, standing), key=lambda change: change.row)
+    n = len(its.values)
+    rows = range(min(first, n), n if last is None else max(min(last + 1, n), min(first, n)))
+    kept, newest = _kept(its, its_changes, rows, columns), range(n - 1, max(n - NEWEST, 0) - 1, -1)
+    behind = trends.behind(session, {its.result_ids[row] for row in (*kept, *newest)})
     return Trend(
         series,
         case,
         project,
         its_branch,
         tuple(found),
-        len(its.values),
-        tuple(_point(its, row, behind[its.result_ids[row]]) for row in rows),
-        tuple(sorted(its_changes, key=lambda change: change.row)),
+        n,
+        rows,
+        tuple(_point(its, row, behind[its.result_ids[row]]) for row in kept),
+        tuple(_point(its, row, behind[its.result_ids[row]]) for row in newest),
+        tuple(its_changes),
+        trends.newest_value(session, series, its_branch, relative) if relative else None,
     )
 
 
@@ -138,13 +161,12 @@ def _branch(project: Project, found: Sequence[str], wanted: str | None) -> str:
     return project.branch if project.branch in found or not found else found[0]
 
 
-def _rows(
-    its: TrendColumns, its_changes: Sequence[TrendChange], first: int, last: int | None, columns: int
-) -> list[int]:
-    """Return the rows to show of those from first to last."""
-    end = len(its.values) if last is None else min(last + 1, len(its.values))
-    keep = {row - first for change in its_changes for row in (change.row - 1, change.row)}
-    return [first + row for row in thinned(its.values[first:end], columns, keep=keep)]
+def _kept(its: TrendColumns, its_changes: Sequence[TrendChange], rows: range, columns: int) -> list[int]:
+    """Return those of the rows that are shown."""
+    start, end = rows.start, rows.stop
+    keep = {row - start for change in its_changes for row in (change.row - 1, change.row)}
+    curves = its.values[start:end], its.low[start:end], its.high[start:end]
+    return [start + row for row in thinned(*curves, columns, keep=keep)]
 
 
 def _point(its: TrendColumns, row: int, behind: Behind) -> TrendPoint:

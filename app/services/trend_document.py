@@ -9,7 +9,9 @@ from app.services.series_document import series_document
 
 
 def trend_document(trend: Trend) -> dict[str, Any]:
-    """Return the trend; `row` of points and changes counts from the oldest point of the history, 0.
+    """Return the trend; `row` of points and changes counts from the oldest of the history's `n` points, 0.
+
+    `first` and `last` are the rows shown, `thinned` says whether any between them is left out.
 
     Values and bounds are in the series' unit, times are in UTC, sizes of changes are after/before − 1.
     """
@@ -19,6 +21,8 @@ def trend_document(trend: Trend) -> dict[str, Any]:
         "branch": trend.branch,
         "branches": list(trend.branches),
         "n": trend.n,
+        "first": trend.rows.start,
+        "last": trend.rows.stop - 1,
         "thinned": trend.is_thinned,
         "points": {
             "row": [point.row for point in points],

@@ -49,14 +49,12 @@ def branch(service: Service, forge: Forge, repository_id: int) -> None:
     settings = service.settings
     with service.database.session() as session:
         pushed, asked_at = pushed_branch(session, repository_id), clock.now(session)
-    if pushed is None:
-        return
-    its, since = pushed
+    its = pushed.branch
     ask(
         service,
         f"{its.name} of {its.place.slug}",
-        lambda: look_at_branch(forge, settings, its, EVENT, since),
-        then=lambda session, seen: follow_branch(session, settings, repository_id, since, seen, asked_at),
+        lambda: look_at_branch(forge, settings, its, EVENT, pushed.since, is_measured=not pushed.is_crowded),
+        then=lambda session, seen: follow_branch(session, settings, repository_id, pushed, seen, asked_at),
         again=lambda session, wait_s: want_branch(session, repository_id, delay_s=wait_s),
     )
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+
+from app.reports import quantities
 
 _USUAL = (0.02, 0.98)
 """Shares of the values, in order, that are shown whatever they are."""
@@ -24,3 +27,33 @@ def shown_range(values: Sequence[float]) -> tuple[float, float]:
     bottom, top = max(ordered[0], low - room), min(ordered[-1], high + room)
     margin = (top - bottom) * _MARGIN or abs(top) * 0.01 or 1.0
     return bottom - margin, top + margin
+
+
+def tick_labels(values: Sequence[float], unit: str) -> list[str]:
+    """Return what an axis is labelled with at these values, two or more at equal distances.
+
+    All have one prefix, and digits enough to tell neighbours apart.
+    """
+    symbol, size = quantities.display_unit(max(map(abs, values)), unit)
+    step = abs(values[1] - values[0]) / size
+    decimals = max(0, min(6, 1 - math.floor(math.log10(step)))) if step else 0
+    told = [f"{value / size:.{decimals}f}" for value in values]
+    if all(one.endswith("0") for one in told) and decimals:
+        told = [f"{value / size:.{decimals - 1}f}" for value in values]
+    return [f"{one.replace('-', '−')} {symbol}".rstrip() for one in told]
+
+
+def ladder(unit: str) -> list[tuple[float, float, str]]:
+    """Return the units that values are shown in, as (from which value on, size, symbol), ascending, in `unit`."""
+    rungs: list[tuple[float, float, str]] = []
+    for value in sorted({*(10.0**power for power in range(-15, 16)), *_BEYOND_DECIMAL}):
+        symbol, size = quantities.display_unit(
+            math.nextafter(value, math.inf), unit
+        )  # whole numbers may have none
+        if not rungs or (symbol, size) != (rungs[-1][2], rungs[-1][1]):
+            rungs.append((value, size, symbol))
+    return rungs
+
+
+_BEYOND_DECIMAL = (*(1024.0**power for power in range(1, 5)), 60.0, 3_600.0, 86_400.0)
+"""Where units change that are not decimal: memory and times."""

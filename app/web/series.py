@@ -15,15 +15,13 @@ from app.services.trend_document import trend_document
 from app.store.repositories.explorer import FACETS
 from app.web.addresses import address
 from app.web.deps import BoundProject, Id, Viewer
+from app.web.picture_scale import ladder
 from app.web.render import page
 
 router = APIRouter(prefix="/series")
 
 Text = Annotated[str, Query(max_length=500, pattern=r"^[^\x00]*$")]
 Row = Annotated[int | None, Query(ge=0, lt=2**31)]
-
-NEWEST = 25
-"""Points that are listed below the picture."""
 
 
 @router.get("")
@@ -63,16 +61,26 @@ def show_series(
     branch: Text = "",
     first: Row = None,
     last: Row = None,
+    relative: Annotated[str, Query(max_length=64, pattern=r"^[0-9a-f]*$")] = "",
 ) -> Response:
-    """Show one series on a branch; `first` and `last` are the rows to show of its history."""
-    trend = read_trend(session, viewer, series_id, branch=branch or None, first=first or 0, last=last)
+    """Show one series on a branch; `first` and `last` are the rows to show, `relative` the commit of reference."""
+    trend = read_trend(
+        session,
+        viewer,
+        series_id,
+        branch=branch or None,
+        first=first or 0,
+        last=last,
+        relative=relative or None,
+    )
     return page(
         request,
         "series.html",
         trend=trend,
-        newest=trend.points[: -NEWEST - 1 : -1],
-        data=_data(trend_document(trend)),
-        is_part=bool(first) or last is not None,
+        data=_data(
+            trend_document(trend)
+            | {"ladder": ladder(trend.series.unit), "relative": relative, "reference": trend.reference}
+        ),
     )
 
 

@@ -6,16 +6,19 @@ It is what a reader without scripts sees; the script draws the same points where
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from markupsafe import Markup
 
 from app.domain.units import format_quantity
 from app.reports import svg
 from app.services.read_trend import Trend, TrendChange, TrendPoint
-from app.web.picture_scale import shown_range
+from app.web.picture_scale import shown_range, tick_labels
 
 WIDTH, HEIGHT = 960, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 78, WIDTH - 8, 10, HEIGHT - 26
+
+_TICKS = 5
 
 DOTS_UP_TO = 240
 """Points that are still drawn one by one."""
@@ -56,11 +59,11 @@ def trend_picture(trend: Trend) -> Markup:
 
 
 def _axes(frame: _Frame, points: Sequence[TrendPoint], unit: str) -> Markup:
-    values = [frame.low + (frame.high - frame.low) * step / 4 for step in range(5)]
+    values = [frame.low + (frame.high - frame.low) * step / (_TICKS - 1) for step in range(_TICKS)]
     grid = "".join(f"M{_LEFT} {frame.y(value):.1f}H{_RIGHT}" for value in values)
     labels = [
-        svg.text(_LEFT - 8, round(frame.y(value)) + 4, format_quantity(value, unit), "end")
-        for value in values
+        svg.text(_LEFT - 8, round(frame.y(value)) + 4, told, "end")
+        for value, told in zip(values, tick_labels(values, unit), strict=True)
     ]
     days = [
         svg.text(_LEFT, HEIGHT - 8, _day(points[0])),
@@ -92,8 +95,16 @@ def _mark(frame: _Frame, change: TrendChange) -> Markup:
     return Markup('<path class="mark {}" d="M{:.1f} {}V{}"/>').format(tone(change), x, _TOP, _BOTTOM)
 
 
-def tone(change: TrendChange) -> str:
-    """Return how a change is coloured: by what it means for who reads it."""
+class _Changed(Protocol):
+    @property
+    def is_machine(self) -> bool: ...
+
+    @property
+    def is_worse(self) -> bool | None: ...
+
+
+def tone(change: _Changed) -> str:
+    """Return how a change is coloured: by what it means for who reads it; one of the machine blames nobody."""
     if change.is_machine or change.is_worse is None:
         return "open"
     return "regressed" if change.is_worse else "improved"

@@ -3,52 +3,68 @@
 (() => {
   const box = document.getElementById("trend"), data = document.getElementById("trend-data");
   if (!box || !data || typeof uPlot === "undefined") return;
-  const all = JSON.parse(data.textContent), unit = box.dataset.unit;
+  const given = JSON.parse(data.textContent);
+  if (!given.points.row.length) return;
   const tools = box.querySelector(".tools"), plot = box.querySelector(".canvas");
   const query = new URLSearchParams(location.search);
   const state = {
-    log: query.has("log"), time: query.has("time"), relative: query.get("relative"), shown: all, pinned: null,
+    log: query.has("log"), time: query.has("time"), shown: given, pinned: false,
+    relative: given.reference === null ? "" : given.relative, reference: given.reference,
   };
-  let chart = null;
+  let chart = null, order = [], asked = 0;
 
-  // --- what is drawn ---
+  // --- numbers and times as people read them ---
 
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const zone = new Intl.DateTimeFormat(undefined, {dateStyle: "medium", timeStyle: "short"});
   const day = new Intl.DateTimeFormat(undefined, {dateStyle: "medium"});
+  const isRelative = () => state.reference !== null && state.reference !== 0;
 
-  function reference() {
-    const at = state.relative ? all.points.commit.findIndex((sha) => sha.startsWith(state.relative)) : -1;
-    return at < 0 ? null : all.points.value[at];
+  // The ladder is the server's: [from which value on, size, symbol].
+  function rung(largest) {
+    if (isRelative()) return [0, 1, "%"];
+    return given.ladder.reduce((found, one) => (one[0] <= largest * (1 + 1e-9) ? one : found), given.ladder[0]);
+  }
+
+  function told(value) {
+    if (value == null) return "–";
+    const [, size, symbol] = rung(Math.abs(value)), its = value / size;
+    if (!isRelative() && given.series.unit === "1" && Number.isInteger(value) && Math.abs(value) < 1e6) return String(value);
+    const shown = String(Math.abs(its) >= 100 ? Math.round(its) : +its.toPrecision(3));
+    return `${isRelative() && its > 0 ? "+" : ""}${shown.replace("-", "−")} ${symbol}`.trim();
+  }
+
+  // One prefix for all ticks, and digits enough to tell neighbours apart.
+  function tickLabels(values) {
+    const real = values.filter((value) => value != null);
+    if (!real.length) return values.map(() => "");
+    if (isLog()) return values.map((value) => value == null ? "" : told(value));
+    const [, size, symbol] = rung(Math.max(...real.map(Math.abs)));
+    const steps = real.slice(1).map((value, i) => Math.abs(value - real[i]) / size).filter(Boolean);
+    const step = steps.length ? Math.min(...steps) : 1;
+    let digits = 0;
+    while (digits < 6 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6 * step * 10 ** digits) digits += 1;
+    const sign = (value) => (isRelative() && value > 0 ? "+" : "");
+    return values.map((value) => value == null ? "" : `${sign(value)}${(value / size).toFixed(digits).replace("-", "−")} ${symbol}`.trim());
+  }
+
+  // --- what is drawn ---
+
+  function places(points) {
+    return state.time ? points.time.map((time) => Date.parse(time) / 1000) : points.row;
   }
 
   function columns() {
-    const p = state.shown.points, base = reference();
-    const scaled = base ? (values) => values.map((value) => 100 * (value / base - 1)) : (values) => values;
-    const x = state.time ? p.time.map((time) => Date.parse(time) / 1000) : p.row;
-    const order = x.map((_, i) => i).sort((a, b) => x[a] - x[b]);
+    const p = state.shown.points, x = places(p);
+    const scaled = (values) => isRelative() ? values.map((value) => 100 * (value / state.reference - 1)) : values;
+    order = x.map((_, i) => i).sort((a, b) => x[a] - x[b] || a - b);
     const sorted = (values) => order.map((i) => values[i]);
-    return {order, data: [sorted(x), sorted(scaled(p.value)), sorted(scaled(p.low)), sorted(scaled(p.high))]};
-  }
-
-  // Prefixes are SI's, memory has binary ones; as the server writes them.
-  function quantity(value) {
-    if (value == null) return "–";
-    if (reference()) return `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.abs(value).toPrecision(3)} %`;
-    const [steps, size] = unit === "B" ? [["", "Ki", "Mi", "Gi", "Ti"], 1024] : [["", "k", "M", "G", "T"], 1000];
-    let at = 0, rest = Math.abs(value);
-    while (rest >= size && at < steps.length - 1) { rest /= size; at += 1; }
-    let symbol = steps[at];
-    if (rest && rest < 1 && unit !== "B" && unit !== "1" && unit !== "") {
-      for (const small of ["m", "µ", "n", "p"]) { if (rest >= 1) break; rest *= 1000; symbol = small; }
-    }
-    const sign = value < 0 ? "−" : "", shown = rest >= 1000 ? Math.round(rest) : +rest.toPrecision(3);
-    return `${sign}${shown} ${symbol}${unit === "1" ? "" : unit}`.trim();
+    return [sorted(x), sorted(scaled(p.value)), sorted(scaled(p.low)), sorted(scaled(p.high))];
   }
 
   // What is relative has both signs, and some values are zero.
   function isLog() {
-    return state.log && !reference() && state.shown.points.low.every((value) => value > 0);
+    return state.log && !isRelative() && state.shown.points.low.every((value) => value > 0);
   }
 
   function tone(change) {
@@ -57,11 +73,10 @@
   }
 
   // A change lies between the point before it and its own.
-  function placeOf(change, order) {
-    const rows = state.shown.points.row, at = rows.indexOf(change.row);
+  function placeOf(change) {
+    const p = state.shown.points, at = p.row.indexOf(change.row);
     if (at < 1) return null;
-    if (!state.time) return change.row - 0.5;
-    return Date.parse(state.shown.points.time[at]) / 1000;
+    return state.time ? Date.parse(p.time[at]) / 1000 : change.row - 0.5;
   }
 
   function drawChanges(u) {
@@ -69,9 +84,9 @@
     ctx.save();
     ctx.lineWidth = 1.5 * devicePixelRatio;
     ctx.setLineDash([4 * devicePixelRatio, 3 * devicePixelRatio]);
-    for (const change of all.changes) {
+    for (const change of given.changes) {
       const place = placeOf(change);
-      if (place === null || place < u.scales.x.min || place > u.scales.x.max) continue;
+      if (place === null) continue;
       const x = Math.round(u.valToPos(place, "x", true));
       ctx.strokeStyle = tone(change);
       ctx.beginPath();
@@ -82,91 +97,113 @@
     ctx.restore();
   }
 
-  function limits(u, low, high) {
+  function valueRange(u, low, high) {
     if (low == null) return [0, 1];
+    if (isLog()) return [low / 1.05, high * 1.05];
     const room = (high - low) * 0.06 || Math.abs(high) * 0.01 || 1;
-    return isLog() ? [low / 1.05, high * 1.05] : [low - room, high + room];
+    return [low - room, high + room];
+  }
+
+  function placeRange(u, low, high) {
+    const room = low === high ? (state.time ? 43200 : 0.5) : 0;
+    return [low - room, high + room];
   }
 
   // uPlot's own marks of a logarithmic scale are powers of ten: few of them are in the range of a benchmark.
-  function logSplits(u, _, low, high) {
-    if (high / low > 30) return null;
-    const step = Math.log(high / low) / 5;
-    return [...new Set([0, 1, 2, 3, 4, 5].map((i) => +(low * Math.exp(i * step)).toPrecision(3)))];
+  function logSplits(u, axis, low, high) {
+    if (high / low <= 30) {
+      const step = Math.log(high / low) / 5;
+      return [...new Set([0, 1, 2, 3, 4, 5].map((i) => +(low * Math.exp(i * step)).toPrecision(3)))];
+    }
+    const found = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1) {
+      const its = 10 ** power;
+      if (its >= low && its <= high) found.push(its);
+    }
+    return found;
   }
 
-  function options(order) {
+  // Of a thinned history a tick's row may be left out: its neighbour's day does as well.
+  function dayOf(row) {
+    const p = state.shown.points;
+    let low = 0, high = p.row.length - 1;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (p.row[middle] < row) low = middle + 1; else high = middle;
+    }
+    return day.format(new Date(p.time[low]));
+  }
+
+  function size() {
+    return {width: plot.clientWidth, height: Math.max(240, Math.min(380, plot.clientWidth * 0.42))};
+  }
+
+  function options() {
     const ink = color("--ink"), quiet = color("--ink-3"), line = color("--line");
     const axis = {stroke: quiet, grid: {stroke: line, width: 1}, ticks: {stroke: line, width: 1}, font: "12px system-ui, sans-serif"};
-    const rows = state.shown.points;
+    const isSparse = state.shown.points.row.length <= 240;
     return {
-      width: plot.clientWidth, height: Math.max(240, Math.min(380, plot.clientWidth * 0.42)),
-      legend: {show: false}, cursor: {drag: {x: true, y: false}, points: {size: 8}, focus: {prox: 40}},
-      scales: {x: {time: state.time}, y: {distr: isLog() ? 3 : 1, range: limits}},
+      ...size(), legend: {show: false}, padding: [null, 34, null, null],
+      cursor: {drag: {x: true, y: false, setScale: false}, points: {size: 8}, bind: {dblclick: () => null}},
+      scales: {x: {time: state.time, range: placeRange}, y: {distr: isLog() ? 3 : 1, range: valueRange}},
       axes: [
-        {...axis, values: state.time ? undefined : (u, places) => places.map((place) => {
-          const at = rows.row.indexOf(Math.round(place));
-          return at < 0 ? "" : day.format(new Date(rows.time[at]));
-        }), space: 110},
-        {...axis, size: 84, values: (u, places) => places.map(quantity), ...(isLog() ? {splits: logSplits} : {})},
+        {...axis, space: 110, ...(state.time ? {} : {incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6], values: (u, rows) => rows.map(dayOf)})},
+        {...axis, size: 84, values: (u, values) => tickLabels(values), ...(isLog() ? {splits: logSplits, filter: (u, values) => values} : {})},
       ],
       series: [
         {},
-        {stroke: ink, width: 1.4, points: {show: rows.row.length <= 240, size: 5, fill: ink, stroke: ink}},
+        {stroke: ink, width: 1.4, points: {show: isSparse, size: 5, fill: ink, stroke: ink}},
         {stroke: "transparent", points: {show: false}},
         {stroke: "transparent", points: {show: false}},
       ],
-      bands: [{series: [3, 2], fill: color("--wash-band") || "rgba(128,138,150,.22)"}],
-      hooks: {draw: [drawChanges], setCursor: [(u) => tell(u, order)], setSelect: [(u) => zoomed(u)]},
+      bands: [{series: [3, 2], fill: "rgba(128, 138, 150, .22)"}],
+      hooks: {draw: [drawChanges], setCursor: [follow], setSelect: [zoom]},
     };
   }
 
   function draw() {
-    const {order, data: its} = columns();
+    if (chart) chart.destroy();
     plot.replaceChildren();
-    chart = new uPlot(options(order), its, plot);
-    plot.append(tip);
-    chart.over.addEventListener("click", () => keep(order));
-    chart.over.addEventListener("dblclick", () => show(all, {}));
+    chart = new uPlot(options(), columns(), plot);
+    chart.over.addEventListener("mousedown", (event) => { pressedAt = event.clientX; });
+    chart.over.addEventListener("click", (event) => { if (Math.abs(event.clientX - pressedAt) < 4) keep(); });
   }
 
   // --- what is told of a point ---
 
+  let pressedAt = 0;
   const tip = document.createElement("div");
   tip.className = "tip";
   tip.hidden = true;
+  tip.setAttribute("role", "status");
+  plot.after(tip);
 
-  function part(name, text, title) {
+  function part(name, text) {
     const its = document.createElement(name);
     its.textContent = text;
-    if (title) its.title = title;
     return its;
   }
 
-  function tell(u, order) {
-    if (state.pinned !== null) return;
-    const at = u.cursor.idx;
-    if (at == null || u.cursor.left < 0) { tip.hidden = true; return; }
-    fill(u, at, order, false);
+  function follow(u) {
+    if (state.pinned) return;
+    if (u.cursor.idx == null || u.cursor.left < 0) tip.hidden = true; else tell(u.cursor.idx);
   }
 
-  function fill(u, at, order, isKept) {
-    const p = state.shown.points, i = order[at], data = u.data;
-    const value = part("b", quantity(data[1][at]));
-    const between = part("span", ` ${quantity(data[2][at])} … ${quantity(data[3][at])}, n = ${p.n[i]}`);
-    const first = document.createElement("div"), commit = document.createElement("div"), more = document.createElement("div");
-    first.append(value, between);
+  function tell(at) {
+    const p = state.shown.points, i = order[at], its = chart.data;
+    const value = document.createElement("div"), commit = document.createElement("div"), more = document.createElement("div");
+    value.append(part("b", told(its[1][at])), ` ${told(its[2][at])} … ${told(its[3][at])}, n = ${p.n[i]}`);
     commit.append(part("code", p.commit[i].slice(0, 10)), " ", part("bdi", p.subject[i].slice(0, 90)));
     more.append(part("bdi", p.author[i].slice(0, 40)), p.author[i] ? " · " : "", zone.format(new Date(p.time[i])));
     more.className = "small";
-    tip.replaceChildren(first, commit, more);
+    tip.replaceChildren(value, commit, more);
     if (p.flags[i].length) tip.append(part("div", p.flags[i].join(", ")));
-    if (isKept) tip.append(actions(p, i));
-    tip.classList.toggle("kept", isKept);
+    if (state.pinned) tip.append(actions(p, i));
+    tip.classList.toggle("kept", state.pinned);
     tip.hidden = false;
-    const left = u.valToPos(data[0][at], "x") + u.over.offsetLeft, room = plot.clientWidth - tip.offsetWidth - 8;
-    tip.style.left = `${Math.max(0, Math.min(room, left + 14))}px`;
-    tip.style.top = `${u.over.offsetTop + 8}px`;
+    const left = chart.valToPos(its[0][at], "x") + chart.over.offsetLeft + plot.offsetLeft;
+    tip.style.left = `${Math.max(0, Math.min(box.clientWidth - tip.offsetWidth - 8, left + 14))}px`;
+    tip.style.top = `${plot.offsetTop + chart.over.offsetTop + 8}px`;
   }
 
   function actions(p, i) {
@@ -178,61 +215,107 @@
       its.append(run);
     }
     const relative = part("button", "Relative to this");
+    relative.type = "button";
     relative.className = "plain";
-    relative.addEventListener("click", () => { state.relative = p.commit[i]; letGo(); remember(); draw(); });
+    relative.addEventListener("click", () => refer(p, i));
     its.append(relative);
     return its;
   }
 
-  function keep(order) {
-    const at = chart.cursor.idx;
-    if (at == null) return;
-    state.pinned = state.pinned === null ? at : null;
-    if (state.pinned === null) tell(chart, order); else fill(chart, at, order, true);
+  // Of several results of a commit the newest is the reference, as it is for the server.
+  function refer(p, i) {
+    state.relative = p.commit[i];
+    state.reference = p.value[p.commit.lastIndexOf(p.commit[i])];
+    redraw();
   }
 
-  function letGo() { state.pinned = null; tip.hidden = true; }
+  function keep() {
+    if (chart.cursor.idx == null) return;
+    state.pinned = !state.pinned;
+    tell(chart.cursor.idx);
+  }
+
+  function letGo() { state.pinned = false; tip.hidden = true; }
+
+  function byKey(event) {
+    const steps = {ArrowLeft: -1, ArrowRight: 1}, n = order.length;
+    if (event.key === "Enter") { keep(); event.preventDefault(); }
+    if (!(event.key in steps)) return;
+    event.preventDefault();
+    state.pinned = false;
+    const now = chart.cursor.idx ?? (steps[event.key] > 0 ? -1 : n), at = Math.max(0, Math.min(n - 1, now + steps[event.key]));
+    chart.setCursor({left: chart.valToPos(chart.data[0][at], "x"), top: chart.valToPos(chart.data[1][at], "y")});
+  }
 
   // --- which part is shown ---
 
-  function zoomed(u) {
+  function zoom(u) {
     const {left, width} = u.select;
-    if (width < 4 || state.time || !all.thinned) return;
-    const first = Math.max(0, Math.floor(u.posToVal(left, "x"))), last = Math.ceil(u.posToVal(left + width, "x"));
-    fetch(`/api/v1/series/${all.series.id}/trend?branch=${encodeURIComponent(all.branch)}&first=${first}&last=${last}`)
-      .then((answer) => answer.ok ? answer.json() : Promise.reject(answer.status))
-      .then((part) => show(part, {first, last}))
-      .catch(() => {});  // what is drawn stays, a little coarser
+    if (width < 4) return;
+    const x = u.data[0], from = u.posToVal(left, "x"), to = u.posToVal(left + width, "x");
+    const rows = state.shown.points.row, inside = order.filter((i, at) => x[at] >= from && x[at] <= to).map((i) => rows[i]);
+    if (inside.length > 1) show(Math.min(...inside), Math.max(...inside));
+    else u.setSelect({left: 0, top: 0, width: 0, height: 0}, false);
   }
 
-  function show(part, rows) {
-    state.shown = part;
-    for (const name of ["first", "last"]) rows[name] === undefined ? query.delete(name) : query.set(name, rows[name]);
+  function slice(whole, first, last) {
+    const kept = whole.points.row.map((row, i) => i).filter((i) => whole.points.row[i] >= first && whole.points.row[i] <= last);
+    const points = Object.fromEntries(Object.entries(whole.points).map(([name, column]) => [name, kept.map((i) => column[i])]));
+    return {...whole, first, last, points};
+  }
+
+  // What is here whole is cut out of that; all else the server has. The newest wish counts.
+  function show(first, last) {
+    asked += 1;
+    const mine = asked;
+    const isHere = !given.thinned && given.first <= first && last <= given.last;
+    if (isHere) { arrive(slice(given, first, last)); return; }
+    fetch(`/api/v1/series/${given.series.id}/trend?branch=${encodeURIComponent(given.branch)}&first=${first}&last=${last}`)
+      .then((answer) => answer.ok ? answer.json() : Promise.reject(answer.status))
+      .then((found) => { if (mine === asked) arrive(found); })
+      .catch(() => {});  // what is drawn stays
+  }
+
+  function arrive(found) {
+    state.shown = found;
+    redraw();
+  }
+
+  function showAll() { show(0, given.n - 1); }
+
+  function redraw() {
     letGo();
     remember();
     draw();
   }
 
+  // The address is that of what one sees.
   function remember() {
     for (const name of ["log", "time"]) state[name] ? query.set(name, "1") : query.delete(name);
     state.relative ? query.set("relative", state.relative) : query.delete("relative");
-    const told = query.toString();
-    history.replaceState(null, "", told ? `?${told}` : location.pathname);
-    tools.querySelector("[name=relative]").hidden = !state.relative;
+    const isPart = state.shown.first > 0 || state.shown.last < given.n - 1;
+    for (const name of ["first", "last"]) isPart ? query.set(name, state.shown[name]) : query.delete(name);
+    const text = query.toString();
+    history.replaceState(null, "", text ? `?${text}` : location.pathname);
+    tools.querySelector("[name=relative]").hidden = !isRelative();
+    tools.querySelector("[name=whole]").hidden = !isPart;
   }
 
   for (const name of ["log", "time"]) {
     const choice = tools.querySelector(`[name=${name}]`);
     choice.checked = state[name];
-    choice.addEventListener("change", () => { state[name] = choice.checked; letGo(); remember(); draw(); });
+    choice.addEventListener("change", () => { state[name] = choice.checked; redraw(); });
   }
-  tools.querySelector("[name=relative]").addEventListener("click", () => { state.relative = null; remember(); draw(); });
+  tools.querySelector("[name=relative]").addEventListener("click", () => { state.relative = ""; state.reference = null; redraw(); });
+  tools.querySelector("[name=whole]").addEventListener("click", showAll);
+  plot.setAttribute("role", "img");
+  plot.setAttribute("aria-label", plot.querySelector("svg")?.getAttribute("aria-label") ?? "");
+  plot.tabIndex = 0;
+  plot.addEventListener("keydown", byKey);
+  box.addEventListener("dblclick", (event) => { if (!tools.contains(event.target)) showAll(); });
   document.addEventListener("keydown", (key) => { if (key.key === "Escape") letGo(); });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-  new ResizeObserver(() => {
-    if (chart && plot.clientWidth !== chart.width) draw();
-  }).observe(plot);
+  new ResizeObserver(() => { if (chart && plot.clientWidth !== chart.width) chart.setSize(size()); }).observe(plot);
   tools.hidden = false;
-  remember();
-  draw();
+  redraw();
 })();

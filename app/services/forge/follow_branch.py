@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy.orm import Session
@@ -27,29 +28,42 @@ CROWDED_S = 60.0
 """When it is looked at again whether they are measured [s]."""
 
 
-def pushed_branch(session: Session, repository_id: int) -> tuple[Branch, str | None] | None:
-    """Return the branch to look at, and its commit that was measured last; None where it has to wait for others."""
+@dataclass(frozen=True)
+class Pushed:
+    """A branch to look at, and its commit that was measured last, None where none was.
+
+    Where it is crowded nothing more is measured of it for now; its settings are followed all the same.
+    """
+
+    branch: Branch
+    since: str | None
+    is_crowded: bool
+
+
+def pushed_branch(session: Session, repository_id: int) -> Pushed:
+    """Return the branch that was pushed to."""
     its = session.get_one(Repository, repository_id)
-    if its.project_id and checks.unfinished(session, its.project_id, EVENT) >= MOST_UNFINISHED:
-        want_branch(session, repository_id, delay_s=CROWDED_S)
-        return None
-    return branch_of(its), its.branch_sha
+    unfinished = checks.unfinished(session, its.project_id, EVENT) if its.project_id else 0
+    return Pushed(branch_of(its), its.branch_sha, unfinished >= MOST_UNFINISHED)
 
 
 def follow_branch(
     session: Session,
     settings: ServiceSettings,
     repository_id: int,
-    since: str | None,
+    pushed: Pushed,
     seen: SeenBranch,
     asked_at: datetime,
 ) -> None:
     """Have measured what has grown, once; where somebody else has meanwhile, it is looked at again."""
     repository = rows.locked(session, repository_id)
-    if repository.branch_sha != since:
+    if repository.branch_sha != pushed.since:
         want_branch(session, repository_id)
         return
     why = keep_branch(session, repository, seen, asked_at) or seen.why
+    if pushed.is_crowded and not why:
+        want_branch(session, repository_id, delay_s=CROWDED_S)
+        return
     if why or seen.growth is None:
         level = logging.WARNING if seen.is_refused else logging.INFO
         log.log(level, "%s of %s is not measured: %s", repository.branch, repository.slug, why)

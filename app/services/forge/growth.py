@@ -66,9 +66,18 @@ def branch_of(repository: Repository) -> Branch:
 
 
 def look_at_branch(
-    forge: Forge, settings: ServiceSettings, branch: Branch, event: str, since: str | None
+    forge: Forge,
+    settings: ServiceSettings,
+    branch: Branch,
+    event: str,
+    since: str | None,
+    *,
+    is_measured: bool = True,
 ) -> SeenBranch:
-    """Fetch the branch and return what an event has measured of it since a commit. Raises what the forge raises."""
+    """Fetch the branch and return what an event has measured of it since a commit, if anything is to be measured.
+
+    Raises what the forge raises.
+    """
     ref = f"refs/heads/{branch.name}"
     with fetched(forge, settings, branch.place, branch.external_id, ref) as mirror:
         head = mirror.commit(ours(ref))
@@ -78,7 +87,8 @@ def look_at_branch(
             return SeenBranch(head, is_refused=True, why=str(error))
         if its_settings is None:
             return SeenBranch(head, why=f"{head.sha[:10]} has no {SETTINGS_FILE}")
-        return _grown(mirror, SeenBranch(head, its_settings), its_settings, event, since)
+        seen = SeenBranch(head, its_settings)
+        return _grown(mirror, seen, its_settings, event, since) if is_measured else seen
 
 
 def _grown(mirror: Mirror, seen: SeenBranch, settings: Settings, event: str, since: str | None) -> SeenBranch:

@@ -108,6 +108,7 @@ def find(
     *,
     project_id: int | None = None,
     series_id: int | None = None,
+    branch: str | None = None,
     states: Collection[str],
     since: datetime | None = None,
     limit: int,
@@ -118,6 +119,7 @@ def find(
         session: the session.
         project_id: only this project's.
         series_id: only this series'.
+        branch: only those of histories of this branch.
         states: the states to be in.
         since: only those that were first seen, confirmed, withdrawn or corrected then or later.
         limit: how many at the most.
@@ -127,6 +129,8 @@ def find(
         query = query.where(ChangePoint.project_id == project_id)
     if series_id is not None:
         query = query.where(ChangePoint.series_id == series_id)
+    if branch is not None:
+        query = query.where(ChangePoint.branch == branch)
     if since is not None:
         query = query.where(_moved_since(since))
     return [ChangeContext(*row) for row in session.execute(query)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVarTuple
@@ -110,12 +111,32 @@ _NEWEST = text(
 )
 
 
-def newest_changes(session: Session, series_ids: Sequence[int]) -> Sequence[ChangePoint]:
-    """Return the changes that stand of these series, in the order of their histories."""
-    query = select(ChangePoint).where(
-        ChangePoint.series_id.in_(series_ids), ChangePoint.state.in_([str(state) for state in STANDING])
-    )
-    return session.scalars(query.order_by(ChangePoint.series_id, ChangePoint.index)).all()
+def newest_changes(
+    session: Session, histories: Mapping[int, str], *, limit: int
+) -> dict[int, list[ChangePoint]]:
+    """Return the last `limit` changes that stand of each series on the branch that it maps to, in their order."""
+    which = {
+        "ids": list(histories),
+        "branches": list(histories.values()),
+        "states": [str(state) for state in STANDING],
+        "limit": limit,
+    }
+    found: dict[int, list[ChangePoint]] = defaultdict(list)
+    for change in session.scalars(select(ChangePoint).from_statement(_NEWEST_CHANGES), which):
+        found[change.series_id].append(change)
+    return found
+
+
+_NEWEST_CHANGES = text(
+    """
+    select change.* from unnest(cast(:ids as bigint[]), cast(:branches as text[])) as its(series_id, branch)
+      cross join lateral (
+        select * from change_point
+        where series_id = its.series_id and branch = its.branch and state = any(:states)
+        order by index desc limit :limit) as change
+    order by change.series_id, change.index
+    """
+)
 
 
 def _among(query: Select[*Columns], sought: Sought) -> Select[*Columns]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
-from app.store.tables import History
+from app.store.tables import Commit, History, Result, Series
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,17 @@ _COLUMNS = text(
     where series_id = :series_id and branch = :branch and place is not null
     """
 )
+
+
+def newest_value(session: Session, series: Series, branch: str, sha: str) -> float | None:
+    """Return the value of a commit's newest result in the history; None where it has none."""
+    query = (
+        select(Result.value)
+        .join(Commit, Commit.id == Result.commit_id)
+        .where(Commit.project_id == series.project_id, Commit.sha == sha)
+        .where(Result.series_id == series.id, Result.branch == branch, Result.place.is_not(None))
+    )
+    return session.scalar(query.order_by(Result.id.desc()).limit(1))
 
 
 def behind(session: Session, result_ids: Collection[int]) -> dict[int, Behind]:

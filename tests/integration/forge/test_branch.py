@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, text
 
-from app.store.tables import Commit, Job, Request, Result
+from app.store.tables import Commit, Job, Request, Result, Schedule
 from tests.integration.forge.conftest import SETTINGS, SLUG, World
 from tests.integration.forge.test_pull_life import measure
 
@@ -88,6 +88,26 @@ def test_a_history_that_was_written_anew_begins_at_the_parent(world: World) -> N
     assert asked(world)[-1][1:3] == (world.base, other)
 
 
+def test_settings_are_followed_however_many_pushes_wait(world: World) -> None:
+    for n in range(3):
+        push_of(world, n)
+    world.commit(
+        "with a schedule", 9, settings=SETTINGS.replace("paths =", 'on = ["push", "nightly"]\npaths =')
+    )
+    push(world, is_settled=False)
+    world.tasks_of("forge.delivery", "branch.follow")
+    with world.service.database.session() as session:
+        assert session.scalars(select(Schedule.name)).all() == ["nightly"]
+    assert len(asked(world)) == 3
+
+
+def waiting(world: World) -> int:
+    """Return how often the branch waits to be looked at."""
+    with world.service.database.session() as session:
+        query = "select count(*) from outbox where topic = 'branch.follow' and sent_at is null"
+        return session.scalar(text(query)) or 0
+
+
 def test_pushes_that_come_faster_than_they_are_measured_become_one(world: World) -> None:
     first, second, third = (push_of(world, n) for n in range(3))
     push_of(world, 3, is_settled=False)
@@ -95,6 +115,7 @@ def test_pushes_that_come_faster_than_they_are_measured_become_one(world: World)
     world.tasks_of("forge.delivery", "branch.follow")
     lines = [(world.base, first), (first, second), (second, third)]
     assert [job[1:3] for job in asked(world)] == lines
+    assert waiting(world) == 1, "it is looked at again"
     measure(world)
     world.settle()
     assert [job[1:3] for job in asked(world)] == [*lines, (third, last)]

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page
 
 from app.main import create_app
 from app.wiring import Service
-from tests.factories.histories import Poster, sha, stepped
+from tests.factories.histories import Poster, noisy, sha, stepped, store_all
 from tests.integration.web.test_in_chromium import browser, needs_chromium
 
 pytestmark = [pytest.mark.postgres, *needs_chromium]
@@ -54,9 +54,26 @@ class Window:
 
     def point(self, share: float) -> None:
         """Put the pointer over the chart, this far to the right."""
+        self.page.mouse.move(*self.place(share))
+
+    def place(self, share: float) -> tuple[float, float]:
+        """Return where that is on the page."""
         box = self.page.locator(".u-over").bounding_box()
         assert box is not None
-        self.page.mouse.move(box["x"] + box["width"] * share, box["y"] + box["height"] / 2)
+        return box["x"] + 1 + (box["width"] - 2) * share, box["y"] + box["height"] / 2
+
+    def drag(self, start: float, end: float) -> None:
+        """Choose a part of the chart."""
+        self.page.mouse.move(*self.place(start))
+        self.page.mouse.down()
+        self.page.mouse.move(*self.place((start + end) / 2))
+        self.page.mouse.move(*self.place(end))
+        self.page.mouse.up()
+
+    def told_at(self, share: float) -> str:
+        """Return the beginning of the commit that the chart tells there."""
+        self.point(share)
+        return self.page.locator(".tip code").inner_text()
 
     def value_at(self, share: float) -> float:
         """Return the number that the chart tells there, without its unit."""
@@ -104,6 +121,66 @@ def test_scales_are_kept_in_the_address(window: Window) -> None:
     window.open(window.page.url.removeprefix(window.address))
     assert window.page.get_by_label("log scale").is_checked()
     assert window.page.get_by_label("by time").is_checked()
+
+
+def test_a_part_is_dragged_out_kept_in_the_address_and_left_by_a_double_click(window: Window) -> None:
+    window.open("/series/1")
+    window.drag(0.25, 0.75)
+    assert window.told_at(0.0) == sha(15)[:10]
+    assert "first=15&last=44" in window.page.url
+    assert not window.page.locator(".tip.kept").count(), "a drag keeps no point"
+    window.point(0.5)
+    window.page.mouse.dblclick(*window.place(0.5))
+    assert "first" not in window.page.url
+    assert window.told_at(0.0) == sha(0)[:10]
+
+
+def test_a_page_of_a_part_leads_to_the_whole(window: Window) -> None:
+    window.open("/series/1?first=10&last=19")
+    assert window.told_at(0.0) == sha(10)[:10]
+    window.page.get_by_role("button", name="Show all").click()
+    window.page.wait_for_url("**/series/1")
+    assert window.told_at(0.0) == sha(0)[:10]
+
+
+def test_of_a_long_history_a_part_is_fetched_with_all_of_its_points(window: Window, poster: Poster) -> None:
+    store_all(poster.service, poster.series, noisy(7_000, level=0.01), first=60)
+    poster.tell(10.0, 7_060)
+    window.open("/series/1")
+    drawn = "JSON.parse(document.getElementById('trend-data').textContent).points.row.length"
+    assert window.page.evaluate(drawn) < 7_061
+    with window.page.expect_response(lambda answer: "/trend?" in answer.url) as told:
+        window.drag(0.5, 0.6)
+    part = told.value.json()
+    assert part["thinned"] is False
+    assert len(part["points"]["row"]) == part["last"] - part["first"] + 1
+    assert f"first={part['first']}" in window.page.url
+
+
+def test_points_are_reached_by_the_keyboard(window: Window) -> None:
+    window.open("/series/1")
+    chart = window.page.locator(".canvas")
+    assert "60 points" in (chart.get_attribute("aria-label") or "")
+    chart.focus()
+    for key in ("ArrowRight", "ArrowRight", "Enter"):
+        window.page.keyboard.press(key)
+    assert sha(1)[:10] in window.page.locator(".tip.kept").inner_text()
+    window.page.keyboard.press("Escape")
+    assert window.page.locator(".tip").is_hidden()
+
+
+def test_values_of_many_magnitudes_have_a_logarithmic_scale(window: Window, poster: Poster) -> None:
+    for commit, value in enumerate((0.01, 1.0, 100.0, 10_000.0), 60):
+        poster.tell(value, commit)
+    window.open("/series/1?log=1")
+    assert window.told_at(1.0) == sha(63)[:10]
+
+
+def test_results_of_one_moment_are_shown_by_time_too(window: Window, poster: Poster) -> None:
+    for commit in (60, 61):
+        poster.tell(10.0, commit, time="2026-11-01T00:00:00Z", branch="release")
+    window.open("/series/1?branch=release&time=1")
+    assert window.told_at(0.5) in (sha(60)[:10], sha(61)[:10])
 
 
 @pytest.mark.parametrize("path", ["/series", "/series/1"])

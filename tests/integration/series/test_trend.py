@@ -56,10 +56,11 @@ def test_what_a_screen_cannot_show_is_left_out_and_can_be_had(poster: Poster) ->
     grown(poster, values)
     found = trend(poster, columns=20)
     assert (found["n"], found["thinned"]) == (301, True)
-    assert len(found["points"]["row"]) <= 80
+    assert len(found["points"]["row"]) <= 120
     assert 123 in found["points"]["row"]
     part = trend(poster, columns=20, first=100, last=150)
     assert part["points"]["row"] == list(range(100, 151))
+    assert (part["first"], part["last"], part["thinned"]) == (100, 150, False)
 
 
 def test_each_branch_has_a_history_of_its_own(poster: Poster) -> None:

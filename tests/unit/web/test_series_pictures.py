@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.domain.units import format_quantity
 from app.services.read_trend import Trend, TrendChange, TrendPoint
 from app.store.tables import BenchmarkCase, Project, Series
-from app.web.picture_scale import shown_range
+from app.web.picture_scale import ladder, shown_range, tick_labels
 from app.web.spark_picture import HEIGHT, WIDTH, spark_picture
 from app.web.trend_picture import trend_picture
 
@@ -49,7 +50,10 @@ def trend(values: list[float], *changes: TrendChange) -> Trend:
     points = tuple(point(row, value) for row, value in enumerate(values))
     series = Series(metric="latency_p50", unit="s", better="lower", device_class="cpu")
     case = BenchmarkCase(benchmark="resize", params={})
-    return Trend(series, case, Project(name="acme"), "main", ("main",), len(points), points, changes)
+    rows = range(len(points))
+    return Trend(
+        series, case, Project(name="acme"), "main", ("main",), len(points), rows, points, points, changes
+    )
 
 
 def classes(picture: str) -> list[str]:
@@ -98,3 +102,18 @@ def test_everything_stays_inside_of_the_picture(values: list[float]) -> None:
 def test_a_few_spikes_do_not_press_the_rest_together() -> None:
     low, high = shown_range([1.0 + 0.01 * (i % 7) for i in range(200)] + [50.0])
     assert (low, high) == (pytest.approx(0.99, abs=0.02), pytest.approx(1.12, abs=0.05))
+
+
+def test_labels_of_an_axis_tell_neighbours_apart() -> None:
+    assert tick_labels([0.00990, 0.00992, 0.00994], "s") == ["9.90 ms", "9.92 ms", "9.94 ms"]
+    assert tick_labels([0.0, 25.0, 50.0], "1") == ["0", "25", "50"]
+    assert tick_labels([-2048.0, 0.0, 2048.0], "B") == ["−2 KiB", "0 KiB", "2 KiB"]
+
+
+@pytest.mark.parametrize("unit", ["s", "1", "B", "B/s", "tokens/s", "EUR/s", "widgets", "W"])
+@pytest.mark.parametrize("value", [3.2e-7, 0.012, 0.99, 1.5, 123.4, 4_321.5, 5.1e6, 7.2e9])
+def test_the_script_finds_the_unit_that_the_server_shows(unit: str, value: float) -> None:
+    _, size, symbol = [rung for rung in ladder(unit) if rung[0] <= value][-1]
+    told = format_quantity(value, unit)
+    assert told.partition(" ")[2] == symbol
+    assert float(told.partition(" ")[0]) == pytest.approx(value / size, rel=0.006)
