@@ -13,6 +13,7 @@ import app.commands.connection
 from app.cli import DATA, USAGE, run
 from app.integrations.service_client import ServiceClient
 from tests.factories.histories import Poster, sha, stepped
+from tests.integration.series.conftest import grown
 
 pytestmark = pytest.mark.postgres
 
@@ -24,7 +25,7 @@ def asked(poster: Poster, monkeypatch: pytest.MonkeyPatch) -> Poster:
     client._http = poster.client  # type: ignore[assignment]
     poster.client.headers["Authorization"] = f"Bearer {poster.token}"
     monkeypatch.setattr(app.commands.connection, "running_service", lambda: client)
-    poster.tell_all(stepped(60, 30, 0.2))
+    grown(poster, stepped(60, 30, 0.2))
     return poster
 
 

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page
 from app.main import create_app
 from app.wiring import Service
 from tests.factories.histories import Poster, noisy, sha, stepped, store_all
+from tests.integration.series.conftest import grown
 from tests.integration.web.test_in_chromium import browser, needs_chromium
 
 pytestmark = [pytest.mark.postgres, *needs_chromium]
@@ -83,7 +84,7 @@ class Window:
 
 @pytest.fixture
 def window(browser: Browser, address: str, poster: Poster) -> Iterator[Window]:
-    poster.tell_all(stepped(60, 30, 0.2))
+    grown(poster, stepped(60, 30, 0.2))
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     its = Window(page, address)
     yield its

@@ -14,6 +14,7 @@ from app.wiring import Service
 from tests.factories.browser import Page
 from tests.factories.histories import Poster, sha, stepped
 from tests.factories.posted_results import bound_token, post_results, posted_document, posted_result
+from tests.integration.series.conftest import grown
 
 pytestmark = pytest.mark.postgres
 
@@ -101,14 +102,14 @@ def test_a_service_without_series_says_how_one_begins(poster: Poster) -> None:
 
 
 def test_the_list_tells_the_newest_value_and_the_last_change(poster: Poster) -> None:
-    poster.tell_all(stepped(60, 30, 0.2))
+    grown(poster, stepped(60, 30, 0.2))
     text = Page(look(poster, "/series")).text
     assert re.search(r"\+(19|20|21)(\.\d)? %.*30 points ago", text)
     assert "ms" in text
 
 
 def test_a_series_is_shown_with_its_points_and_changes(poster: Poster) -> None:
-    poster.tell_all(stepped(60, 30, 0.2))
+    grown(poster, stepped(60, 30, 0.2))
     html = look(poster, f"/series/{poster.series}")
     page = Page(html)
     assert "60 points on main" in page.text
@@ -118,7 +119,7 @@ def test_a_series_is_shown_with_its_points_and_changes(poster: Poster) -> None:
 
 
 def test_a_part_of_the_history_has_an_address(poster: Poster) -> None:
-    poster.tell_all(stepped(60, 30, 0.2))
+    grown(poster, stepped(60, 30, 0.2))
     html = look(poster, f"/series/{poster.series}?first=10&last=19")
     assert data_of(html)["points"]["row"] == list(range(10, 20))
     assert "Show the whole history" in html

@@ -9,22 +9,15 @@ from fastapi.testclient import TestClient
 
 from app.services.access import Scope
 from app.wiring import Service
-from tests.factories.histories import Poster, deliver, noisy, sha, stepped, store_all
+from tests.factories.histories import Poster, deliver, noisy, sha, stepped
 from tests.factories.posted_results import bound_token
+from tests.integration.series.conftest import grown
 
 pytestmark = pytest.mark.postgres
 
 
 def trend(poster: Poster, **query: Any) -> dict[str, Any]:
     return poster.get(f"series/{poster.series}/trend", **query)
-
-
-def grown(poster: Poster, values: list[float]) -> Poster:
-    """Post the first point, store the others as posts do, and have all examined."""
-    poster.tell(values[0], 0)
-    store_all(poster.service, poster.series, [value / 1_000 for value in values[1:]], first=1)
-    poster.tell(values[-1], len(values))
-    return poster
 
 
 def test_points_come_in_the_order_of_their_commits_with_what_is_behind_them(poster: Poster) -> None:
@@ -55,7 +48,7 @@ def test_what_a_screen_cannot_show_is_left_out_and_can_be_had(poster: Poster) ->
     values[123] = 30.0
     grown(poster, values)
     found = trend(poster, columns=20)
-    assert (found["n"], found["thinned"]) == (301, True)
+    assert (found["n"], found["thinned"]) == (300, True)
     assert len(found["points"]["row"]) <= 120
     assert 123 in found["points"]["row"]
     part = trend(poster, columns=20, first=100, last=150)
