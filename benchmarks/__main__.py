@@ -11,6 +11,7 @@ FIGURES = (
     "changes",
     "online",
     "ingest",
+    "reads",
     "startup",
     "claims",
     "webhooks",

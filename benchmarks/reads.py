@@ -1,0 +1,169 @@
+"""How fast stored numbers are read over HTTP: with 10 000 and 100 000 results, and a history of 2 000 points.
+
+The peer is Conbench, measured on two cores with its database and the client beside it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from statistics import median, quantiles
+
+import httpx
+from sqlalchemy import Connection, text
+
+from app.embedded.postgres import EmbeddedPostgres
+from app.store.session import make_engine
+from benchmarks.figure import Figure
+from benchmarks.stack import data_folder, running
+
+COMMITS, SERIES, FEW = 200, 500, 50
+"""Each series has a result of each commit: 100 000 in all, and 10 000 of the first few."""
+
+LONG = 2_000
+"""Points of the one long history."""
+
+PAIRS = 200
+"""Series on the device class whose commits are compared."""
+
+ASKED = 100
+"""How often each is asked for; the first tenth does not count."""
+
+
+def figures() -> Iterator[Figure]:
+    """Yield waits for answers [s], how they grow, and the size of a result [B]."""
+    with data_folder() as folder, running(folder / "data", "--worker", "none") as (url, token, _):
+        engine = make_engine(EmbeddedPostgres(folder / "data" / "postgres").url())
+        headers = {"Authorization": f"Bearer {token}"}
+        with httpx.Client(base_url=url, headers=headers, timeout=60) as client:
+            with engine.connect() as connection:
+                _fill(connection, range(1, FEW + 1))
+                few = median(_waits_s(client, _trend(7)))
+                empty_b = _size_b(connection)
+                _fill(connection, range(FEW + 1, SERIES + 1))
+                size_b = (_size_b(connection) - empty_b) / ((SERIES - FEW) * COMMITS)
+                _lengthen(connection)
+            yield from _answers(client, few)
+            yield Figure("a result of 10 values, indexes included", size_b, 450, "B")
+        engine.dispose()
+
+
+def _answers(client: httpx.Client, few_s: float) -> Iterator[Figure]:
+    many = median(_waits_s(client, _trend(7)))
+    yield Figure(f"history of {COMMITS} commits at 100 000 results, median", many, 0.006, "s")
+    yield Figure("the same against 10 000 results", many / few_s, 1.5, "×")
+    yield Figure(f"trend of {LONG} points, p99", _high(_waits_s(client, _trend(1)), 99), 0.025, "s")
+    sides = f"project=bench/reads&base={_sha(1)}&head={_sha(COMMITS)}&base_device_class=device-0"
+    compared = _waits_s(client, f"/api/v1/compare?{sides}")
+    yield Figure(f"compare {PAIRS} pairs, median", median(compared), 0.06, "s")
+    for name, path in (
+        ("list of series", "/series?q=bench"),
+        ("series", "/series/7"),
+        ("comparison", f"/compare?{sides}"),
+    ):
+        yield Figure(f"page of a {name}, p95", _high(_waits_s(client, path), 95), 0.3, "s")
+
+
+def _trend(series_id: int) -> str:
+    return f"/api/v1/series/{series_id}/trend"
+
+
+def _waits_s(client: httpx.Client, path: str) -> list[float]:
+    waits = []
+    for _ in range(ASKED):
+        begun = time.perf_counter()
+        client.get(path).raise_for_status()
+        waits.append(time.perf_counter() - begun)
+    return waits[ASKED // 10 :]
+
+
+def _high(waits: list[float], percent: int) -> float:
+    return quantiles(waits, n=100)[percent - 1]
+
+
+def _sha(number: int) -> str:
+    return f"{number:040x}"
+
+
+def _fill(connection: Connection, series: range) -> None:
+    """Store the series with a result of ten values for each commit, as posts would have; ids count from 1."""
+    for statement in _STATEMENTS:
+        connection.execute(
+            text(statement),
+            {"first": series.start, "last": series.stop - 1, "commits": COMMITS, "pairs": PAIRS},
+        )
+    connection.commit()
+    _settle(connection)
+
+
+def _lengthen(connection: Connection) -> None:
+    """Have the first series go on to the length of the long history."""
+    connection.execute(text(_MORE_COMMITS), {"first": COMMITS + 1, "last": LONG})
+    connection.execute(text(_RESULTS), {"series": 1, "first": COMMITS + 1, "last": LONG})
+    connection.execute(
+        text("update history set length = :n, last_place = :n where series_id = 1"), {"n": LONG}
+    )
+    connection.commit()
+    _settle(connection)
+
+
+def _settle(connection: Connection) -> None:
+    """Have the tables looked through, as the database does by itself some time after they have grown."""
+    its = connection.execution_options(isolation_level="AUTOCOMMIT")
+    its.execute(text("vacuum analyze"))
+    its.commit()
+    connection.execution_options(isolation_level="READ COMMITTED")
+
+
+def _size_b(connection: Connection) -> int:
+    query = "select pg_total_relation_size('result') + pg_total_relation_size('sample')"
+    return int(connection.scalar(text(query)) or 0)
+
+
+_MORE_COMMITS = """
+    insert into commit (id, project_id, sha, parent_sha, position, branch, subject, author, authored_at)
+    overriding system value
+    select n, 1, lpad(to_hex(n), 40, '0'), lpad(to_hex(n - 1), 40, '0'), n, 'main',
+      'Make the thing number ' || n || ' a little quicker', 'Ada Lovelace', now() - (3000 - n) * interval '4 hours'
+    from generate_series(cast(:first as int), cast(:last as int)) as n on conflict do nothing
+    """
+
+_RESULTS = """
+    with stored as (
+      insert into result (series_id, commit_id, arm, value, low, high, n, flags, measured_at, branch, place)
+      select :series, n, 'head', 0.01, 0.0099, 0.0101, 10, '{}', now(), 'main', n
+      from generate_series(cast(:first as int), cast(:last as int)) as n returning id)
+    insert into sample (result_id, "values", void)
+    select id, (select array_agg(0.01 + random() * 0.0002 + g * 0 + id * 0) from generate_series(1, 10) as g), '{}' from stored
+    """
+
+_STATEMENTS = (
+    "insert into project (id, name) overriding system value values (1, 'bench/reads') on conflict do nothing",
+    _MORE_COMMITS.replace(":first", "1").replace(":last", ":commits"),
+    """
+    insert into benchmark_case (id, project_id, benchmark, params, params_key) overriding system value
+    select n, 1, 'bench_' || n / 5, jsonb_build_object('batch', n), '{"batch":' || n || '}'
+    from generate_series(cast(:first as int), cast(:last as int)) as n
+    """,
+    """
+    insert into series (id, project_id, case_id, metric, unit, better, device_class) overriding system value
+    select n, 1, n, 'latency_p50', 's', 'lower', 'device-' || n / (cast(:pairs as int) + 1)
+    from generate_series(cast(:first as int), cast(:last as int)) as n
+    """,
+    """
+    with stored as (
+      insert into result (series_id, commit_id, arm, value, low, high, n, flags, measured_at, branch, place)
+      select its.n, of.n, 'head', v, v * 0.99, v * 1.01, 10, '{}', now(), 'main', of.n
+      from generate_series(1, cast(:commits as int)) as of(n)
+        cross join generate_series(cast(:first as int), cast(:last as int)) as its(n)
+        cross join lateral (select 0.01 * (1 + 0.02 * random() + of.n * 0) as v) as drawn
+      returning id, value)
+    insert into sample (result_id, "values", void)
+    select id, (select array_agg(value * (0.99 + 0.02 * random()) + g * 0) from generate_series(1, 10) as g), '{}' from stored
+    """,
+    """
+    insert into history (series_id, branch, length, last_place)
+    select n, 'main', cast(:commits as int), cast(:commits as int)
+    from generate_series(cast(:first as int), cast(:last as int)) as n
+    """,
+)
