@@ -134,7 +134,8 @@ _RESULTS = """
       select :series, n, 'head', 0.01, 0.0099, 0.0101, 10, '{}', now(), 'main', n
       from generate_series(cast(:first as int), cast(:last as int)) as n returning id)
     insert into sample (result_id, "values", void)
-    select id, (select array_agg(0.01 + random() * 0.0002 + g * 0 + id * 0) from generate_series(1, 10) as g), '{}' from stored
+    select id, (select array_agg(0.01 + random() * 0.0002 + g * 0 + id * 0) from generate_series(1, 10) as g), '{}'
+    from stored
     """
 
 _STATEMENTS = (
@@ -159,7 +160,8 @@ _STATEMENTS = (
         cross join lateral (select 0.01 * (1 + 0.02 * random() + of.n * 0) as v) as drawn
       returning id, value)
     insert into sample (result_id, "values", void)
-    select id, (select array_agg(value * (0.99 + 0.02 * random()) + g * 0) from generate_series(1, 10) as g), '{}' from stored
+    select id, (select array_agg(value * (0.99 + 0.02 * random()) + g * 0) from generate_series(1, 10) as g), '{}'
+    from stored
     """,
     """
     insert into history (series_id, branch, length, last_place)

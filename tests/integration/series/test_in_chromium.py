@@ -184,6 +184,28 @@ def test_results_of_one_moment_are_shown_by_time_too(window: Window, poster: Pos
     assert window.told_at(0.5) in (sha(60)[:10], sha(61)[:10])
 
 
+def test_keys_look_for_a_series_and_go_through_a_list(window: Window) -> None:
+    keyboard = window.page.keyboard
+    window.page.goto(window.address + "/health")
+    keyboard.press("/")
+    window.page.wait_for_url("**/series")
+    keyboard.press("Escape")
+    window.page.locator("h1").click()
+    keyboard.press("?")
+    assert window.page.get_by_role("dialog").is_visible()
+    keyboard.press("Escape")
+    keyboard.press("j")
+    keyboard.press("Enter")
+    window.page.wait_for_url("**/series/1")
+
+
+def test_keys_are_text_while_one_types(window: Window) -> None:
+    window.page.goto(window.address + "/series")
+    window.page.locator("#q").fill("")
+    window.page.locator("#q").type("j/k?")
+    assert window.page.locator("#q").input_value() == "j/k?"
+
+
 @pytest.mark.parametrize("path", ["/series", "/series/1"])
 def test_nothing_scrolls_sideways_on_a_phone(window: Window, path: str) -> None:
     window.page.set_viewport_size({"width": 390, "height": 844})

@@ -218,10 +218,13 @@ def test_running_check_renews_itself_until_it_is_complete(reader: TestClient, se
 
 def test_filter_of_a_long_report_comes_as_a_file(reader: TestClient, service: Service) -> None:
     long, short = store(service, results.large(80), results.improved())
-    scripts = [a["src"] for tag, a in shown(reader, f"/checks/{long}").elements if tag == "script"]
-    assert len(scripts) == 1
-    assert reader.get(scripts[0]).headers["content-type"].startswith("text/javascript")
-    assert not [tag for tag, _ in shown(reader, f"/checks/{short}").elements if tag == "script"]
+    ours, its = scripts_of(reader, long)
+    assert reader.get(its).headers["content-type"].startswith("text/javascript")
+    assert scripts_of(reader, short) == [ours], "the keys of all pages"
+
+
+def scripts_of(reader: TestClient, check: int) -> list[str]:
+    return [a["src"] for tag, a in shown(reader, f"/checks/{check}").elements if tag == "script"]
 
 
 def test_unknown_check_is_not_found(reader: TestClient) -> None:
