@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, BackgroundTasks, Header, Response
 
 from app.api.deps import Body, ResultWriter, ServiceDep, SessionDep
+from app.services.ingest_batch import ingest_batch
 from app.services.ingest_results import ingest_results
 
 router = APIRouter(prefix="/api/v1/results", tags=["results"])
@@ -27,5 +28,19 @@ def post_results(
     response.status_code, answer = ingest_results(
         session, principal, idempotency_key, body, now=datetime.now(UTC)
     )
+    later.add_task(service.relay_soon)
+    return answer
+
+
+@router.post("/batch")
+def post_batch(
+    body: Body,
+    service: ServiceDep,
+    session: SessionDep,
+    principal: ResultWriter,
+    later: BackgroundTasks,
+) -> dict[str, Any]:
+    """Store many documents, one a line; each is stored or refused by itself, and none twice."""
+    answer = ingest_batch(session, principal, body, now=datetime.now(UTC))
     later.add_task(service.relay_soon)
     return answer

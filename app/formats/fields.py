@@ -19,6 +19,7 @@ from workers.protocol import params_key
 
 MAX_NAME_B = 255
 MAX_PARAMS = 32
+MAX_POSITION = 2**31 - 1
 MAX_PARAMS_B = 2048
 """A case's parameters as canonical JSON [B]: they are in a database index, whose entries have a limit."""
 
@@ -72,6 +73,20 @@ def read_name(found: Any, path: Path, problems: Problems) -> str:
     if isinstance(found, str) and not found:
         problems.add(path, "bad_length", f"the name is empty; write 1 to {MAX_NAME_B} bytes")
     return _read_text(found, path, problems)
+
+
+def read_text(found: Any, path: Path, problems: Problems) -> str:
+    """Read a text that may be empty: at most 255 bytes, else as a name."""
+    return _read_text(found, path, problems)
+
+
+def read_position(found: Any, path: Path, problems: Problems) -> int:
+    """Read a commit's place on its branch: a whole number from 0 on that an integer of PostgreSQL holds."""
+    if type(found) is not int or not 0 <= found <= MAX_POSITION:
+        what = f"expected a whole number from 0 to {MAX_POSITION}, found {shown(found)}"
+        problems.add(path, "bad_value", what)
+        return 0
+    return found
 
 
 def _read_text(found: Any, path: Path, problems: Problems) -> str:

@@ -6,7 +6,7 @@ with its series is for the service to say. Values are brought to base units here
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,6 +21,8 @@ from app.formats.fields import (
     read_name,
     read_object,
     read_params,
+    read_position,
+    read_text,
     read_time,
 )
 from app.formats.problems import Path, Problems, shown
@@ -46,7 +48,9 @@ _NEVER_NEGATIVE = ("s", "B", "J")
 class PostedResult:
     """The values of one metric of one case, at least one, in order and in the base unit `unit`.
 
-    `flags`: `all_zero`, or `constant` (two values or more, all equal); `integer_above_2_53`.
+    `low` and `high` are the spread that a summary tells, where nobody kept the measurements, else the smallest and
+    the largest value. `flags`: `all_zero`, or `constant` (two values or more, all equal);
+    `integer_above_2_53`.
     """
 
     benchmark: str
@@ -55,6 +59,8 @@ class PostedResult:
     unit: str
     better: Better
     values: tuple[float, ...]
+    low: float
+    high: float
     flags: tuple[str, ...]
 
 
@@ -62,7 +68,9 @@ class PostedResult:
 class ResultsPayload:
     """What was measured at one commit on one device class. Commit ids are in lower case.
 
-    `time` is the commit's. `flags` hold for every result: `client_time` where `time` is far from ours.
+    `time` is the commit's, and `position` its number in the first-parent order of its branch, the oldest first.
+    `measured_at` is None for what is posted as it is measured. `flags` hold for every result: `backdated` where
+    `measured_at` is given, `client_time` where `time` is far from it, or else from ours.
     """
 
     project: str
@@ -72,6 +80,10 @@ class ResultsPayload:
     parent: str | None = None
     branch: str | None = None
     time: datetime | None = None
+    author: str = ""
+    subject: str = ""
+    position: int | None = None
+    measured_at: datetime | None = None
     environment: dict[str, Any] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
 
@@ -92,10 +104,20 @@ def read_payload(body: bytes, *, now: datetime) -> ResultsPayload:
     payload = ResultsPayload(**fields)
     if payload.parent == payload.commit:
         problems.add(("parent",), "bad_commit", "the parent is the commit itself")
+    if payload.measured_at is not None and payload.measured_at - now > NEWEST:
+        what = f"{payload.measured_at.isoformat()} has not come yet; write when it was measured"
+        problems.add(("measured_at",), "bad_time", what)
     _check_unique(payload.results, problems)
     problems.refuse_if_any()
-    is_far = payload.time is not None and not OLDEST <= payload.time - now <= NEWEST
-    return replace(payload, flags=("client_time",) if is_far else ())
+    return replace(payload, flags=tuple(_payload_flags(payload, now)))
+
+
+def _payload_flags(payload: ResultsPayload, now: datetime) -> Iterable[str]:
+    if payload.measured_at is not None:
+        yield "backdated"
+    measured_at = payload.measured_at or now
+    if payload.time is not None and not OLDEST <= payload.time - measured_at <= NEWEST:
+        yield "client_time"
 
 
 def _check_unique(results: Iterable[PostedResult], problems: Problems) -> None:
@@ -133,6 +155,7 @@ def _read_result(found: Any, path: Path, problems: Problems) -> PostedResult | N
         return None
     values, unit = _in_base_unit(fields["values"], fields["unit"])
     _check_range(values, unit, (*path, "values"), problems)
+    low, high = (_bound(fields, key, pick, path, problems) for key, pick in (("low", min), ("high", max)))
     return PostedResult(
         benchmark=fields["benchmark"],
         params=fields.get("params", {}),
@@ -140,6 +163,8 @@ def _read_result(found: Any, path: Path, problems: Problems) -> PostedResult | N
         unit=unit,
         better=fields["better"],
         values=values,
+        low=low,
+        high=high,
         flags=_flags(fields["values"]),
     )
 
@@ -149,11 +174,38 @@ def _read_values(found: Any, path: Path, problems: Problems) -> list[int | float
         problems.add(path, "bad_type", f"expected a list of at least one number, found {_list_shown(found)}")
         return []
     for index, value in enumerate(found):
-        if type(value) not in (int, float):
-            problems.add((*path, index), "not_a_number", f"expected a number, found {shown(value)}")
-        elif abs(value) > MAX_MAGNITUDE:
-            problems.add((*path, index), "out_of_range", f"{shown(value)} is beyond ±{MAX_MAGNITUDE:g}")
+        _read_number(value, (*path, index), problems)
     return found
+
+
+def _read_number(found: Any, path: Path, problems: Problems) -> None:
+    if type(found) not in (int, float):
+        problems.add(path, "not_a_number", f"expected a number, found {shown(found)}")
+    elif abs(found) > MAX_MAGNITUDE:
+        problems.add(path, "out_of_range", f"{shown(found)} is beyond ±{MAX_MAGNITUDE:g}")
+
+
+def _read_bound(found: Any, path: Path, problems: Problems) -> float:
+    _read_number(found, path, problems)
+    return found if type(found) in (int, float) else 0.0
+
+
+def _bound(
+    fields: dict[str, Any],
+    key: str,
+    pick: Callable[..., float],
+    path: Path,
+    problems: Problems,
+) -> float:
+    """Return the end of the spread on one side, in the base unit."""
+    values, _ = _in_base_unit(fields["values"], fields["unit"])
+    if key not in fields:
+        return pick(values)
+    (bound,), unit = _in_base_unit([fields[key]], fields["unit"])
+    if pick(bound, *values) != bound:
+        what = f"{bound:g} {unit} is on the wrong side of the value {pick(values):g} {unit}"
+        problems.add((*path, key), "out_of_range", what)
+    return bound
 
 
 def _in_base_unit(values: list[int | float], unit: str) -> tuple[tuple[float, ...], str]:
@@ -195,6 +247,8 @@ _RESULT = {
     "unit": Field(read_name),
     "better": Field(read_better),
     "values": Field(_read_values),
+    "low": Field(_read_bound, required=False),
+    "high": Field(_read_bound, required=False),
 }
 
 _PAYLOAD = {
@@ -203,6 +257,10 @@ _PAYLOAD = {
     "parent": Field(read_commit, required=False),
     "branch": Field(read_name, required=False),
     "time": Field(read_time, required=False),
+    "author": Field(read_text, required=False),
+    "subject": Field(read_text, required=False),
+    "position": Field(read_position, required=False),
+    "measured_at": Field(read_time, required=False),
     "device_class": Field(read_name),
     "environment": Field(read_free_object, required=False),
     "results": Field(_read_results),

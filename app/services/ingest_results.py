@@ -51,7 +51,7 @@ def ingest_results(
         ConflictError: another document was posted under the key (`idempotency_conflict`).
     """
     payload = read_payload(body, now=now)
-    project = _project(session, principal, payload.project)
+    project = project_of(session, principal, payload.project)
     upload, new = _claim(
         session, principal, project, payload, _checked(key), hashlib.sha256(body).hexdigest()
     )
@@ -72,7 +72,8 @@ def _checked(key: str | None) -> str | None:
     return key
 
 
-def _project(session: Session, principal: Principal, name: str) -> Project:
+def project_of(session: Session, principal: Principal, name: str) -> Project:
+    """Return the project to post to. Raises AccessError where the principal is bound to another."""
     if principal.project_id is None:
         return projects.project(session, name)
     project = projects.find_project(session, name)
@@ -96,8 +97,13 @@ def _claim(
         parent_sha=payload.parent,
         branch=payload.branch,
         authored_at=payload.time,
+        author=payload.author,
+        subject=payload.subject,
+        position=payload.position,
     )
-    environment = projects.environment(session, _hash(payload.environment), payload.environment, {})
+    environment = projects.environment(
+        session, environment_hash(payload.environment), payload.environment, {}
+    )
     upload, new = uploads.claim(
         session,
         project.id,
@@ -115,7 +121,8 @@ def _claim(
     return upload, new
 
 
-def _hash(environment: dict[str, Any]) -> str:
+def environment_hash(environment: dict[str, Any]) -> str:
+    """Return the digest by which equal environments are one."""
     return hashlib.sha256(json.dumps(environment, sort_keys=True).encode()).hexdigest()
 
 
@@ -137,13 +144,14 @@ def _require_agreement(results: Iterable[PostedResult], series: Iterable[KnownSe
     problems = [
         problem
         for index, (result, row) in enumerate(zip(results, series, strict=True))
-        for problem in _disagreements(f"results[{index}]", result, row)
+        for problem in disagreements(f"results[{index}]", result, row)
     ]
     if problems:
         raise PayloadError(problems, code=problems[0].code)
 
 
-def _disagreements(path: str, result: PostedResult, row: KnownSeries) -> Iterable[Problem]:
+def disagreements(path: str, result: PostedResult, row: KnownSeries) -> Iterable[Problem]:
+    """Yield why the result at `path` of its document cannot extend the series."""
     name = f"series {row.id} ({result.benchmark}, {result.metric})"
     if result.unit != row.unit:
         what = f"{name} is in {row.unit}, and {result.unit} cannot be converted to that"
@@ -165,23 +173,37 @@ def _add_results(
     series_rows.add_results(
         session,
         [
-            NewResult(
-                series_id=row.id,
-                commit_id=upload.commit_id,
-                run_id=None,
-                upload_id=upload.id,
-                arm=ARM,
-                value=median(result.values),
-                low=min(result.values),
-                high=max(result.values),
-                values=list(result.values),
-                void=[],
-                flags=[*result.flags, *payload.flags],
-                measured_at=now,
-                branch=branch,
-            )
+            new_result(payload, result, row, upload.id, upload.commit_id, now, branch=branch)
             for result, (row, _) in zip(payload.results, series, strict=True)
         ],
+    )
+
+
+def new_result(
+    payload: ResultsPayload,
+    result: PostedResult,
+    series: KnownSeries,
+    upload_id: int,
+    commit_id: int,
+    now: datetime,
+    *,
+    branch: str,
+) -> NewResult:
+    """Return a result of the document as it is stored; it was measured when the document says, else `now`."""
+    return NewResult(
+        series_id=series.id,
+        commit_id=commit_id,
+        run_id=None,
+        upload_id=upload_id,
+        arm=ARM,
+        value=median(result.values),
+        low=result.low,
+        high=result.high,
+        values=list(result.values),
+        void=[],
+        flags=[*result.flags, *payload.flags],
+        measured_at=payload.measured_at or now,
+        branch=branch,
     )
 
 

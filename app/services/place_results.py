@@ -1,7 +1,8 @@
 """New results get their places in the history of their branch, which is in the order of the commits.
 
 In this order: results of a commit that is there already join it. A commit whose position in first-parent order is known
-goes before the first that is known to be later. A commit whose child is there goes before that child. Any other is
+goes before the first that is known to be later. A commit whose child is there goes before that child. One whose results
+are backdated goes before the first that was measured later, of those whose position does not tell. Any other is
 the newest: without known ancestry, the order is that of arrival. A place that was given stays, whatever is learned of
 the commit's parent later.
 """
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
+from app.services.timeline import Timeline
 from app.store.repositories import history
 from app.store.repositories.history import Examined, Growth, Points, Unplaced
 
@@ -52,6 +54,7 @@ class _Placing:
         self._end = new[0].last_place
         self._length = new[0].length + len(new)
         self._unwritten: dict[int, float] = {}
+        self._line: Timeline | None = None
 
     def placed(self, recent: int) -> Placed:
         """Place all, and read the last points."""
@@ -60,6 +63,8 @@ class _Placing:
             place = self._places.get(result.commit_id)
             if place is None:
                 place = self._places[result.commit_id] = self._place(result)
+                if self._line is not None:
+                    self._line.add(place, result.moment)
             self._unwritten[result.result_id] = place
             if place < self._end:
                 inserted.append(result.result_id)
@@ -77,13 +82,13 @@ class _Placing:
 
     def _first_later(self, result: Unplaced) -> float | None:
         """Return the place of the first commit that is known to be later than this one."""
-        if result.position is not None:
-            self._write()
-            return history.first_place_after_position(
-                self._session, self._series.id, self._branch, result.position
-            )
         known = [self._places[child] for child in result.children or () if child in self._places]
-        return min(known, default=None)
+        if result.position is None and (known or not result.is_backdated):
+            return min(known, default=None)
+        if self._line is None:
+            self._write()
+            self._line = Timeline(self._session, self._series.id, self._branch)
+        return self._line.first_later(result)
 
     def _before(self, later: float) -> float:
         """Return a place right before `later`, which is made room for if there is none."""
@@ -95,6 +100,7 @@ class _Placing:
         if before < middle < later:
             return middle
         later = history.spread(self._session, its_id, self._branch, later)
+        self._line = None
         self._places = history.places(self._session, its_id, self._branch, list(self._places))
         self._end = history.last_place(self._session, its_id, self._branch) or 0.0
         return later - 0.5

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, exists, func, select, text
@@ -38,6 +38,13 @@ class Examined:
     policy: dict[str, Any] | None
 
 
+class Moment(NamedTuple):
+    """When a commit was: its position in first-parent order (None: nobody knows), and when it was measured first."""
+
+    position: int | None
+    time: datetime
+
+
 class Unplaced(NamedTuple):
     """A result that has no place in its branch's history yet, with its commit and what is known of that history.
 
@@ -57,6 +64,14 @@ class Unplaced(NamedTuple):
     """Of the history that it will be placed in; both 0 where it begins one."""
     has_recent_changes: bool
     """Whether any change point of its newest rows is stored, or any suspicion."""
+    measured_at: datetime
+    is_backdated: bool
+    """Whether the post said when it was measured, which then tells where its commit belongs."""
+
+    @property
+    def moment(self) -> Moment:
+        """When it was, of a commit that has no place yet."""
+        return Moment(self.position, self.measured_at)
 
 
 class Points(NamedTuple):
@@ -165,7 +180,8 @@ _UNPLACED = """
       exists (
         select from change_point
         where series_id = new.series_id and branch = new.branch
-          and (index >= history.length - %(recent)s or state = 'suspected'))
+          and (index >= history.length - %(recent)s or state = 'suspected')),
+      new.measured_at, 'backdated' = any(new.flags)
     from result as new
       join commit as its_commit on its_commit.id = new.commit_id
       left join history on history.series_id = new.series_id and history.branch = new.branch
@@ -197,14 +213,30 @@ def places(session: Session, series_id: int, branch: str, commit_ids: Collection
     return {row[0]: row[1] for row in rows if row[1] is not None}
 
 
-def first_place_after_position(session: Session, series_id: int, branch: str, position: int) -> float | None:
-    """Return the first place of a commit that is later in first-parent order; None without any."""
+def newest_moments(session: Session, series_id: int, branch: str) -> list[Moment]:
+    """Return moments that no commit of the history is later than; none where it is empty."""
+    time, is_known = func.max(Result.measured_at), Commit.position.is_not(None)
     query = (
-        select(func.min(Result.place))
+        select(func.max(Commit.position), time.filter(is_known), time.filter(~is_known))
+        .select_from(Result)
         .join(Commit, Commit.id == Result.commit_id)
-        .where(*_in(series_id, branch), Commit.position > position)
+        .where(*_in(series_id, branch))
     )
-    return session.scalar(query)
+    last, positioned_at, loose_at = session.execute(query).one()
+    newest = ((last, positioned_at), (None, loose_at))
+    return [Moment(position, time) for position, time in newest if time is not None]
+
+
+def moments(session: Session, series_id: int, branch: str) -> list[tuple[float, Moment]]:
+    """Return the place and the moment of every commit of the history, in the order of their places."""
+    rows = session.execute(
+        select(Result.place, Commit.position, func.min(Result.measured_at))
+        .join(Commit, Commit.id == Result.commit_id)
+        .where(*_in(series_id, branch))
+        .group_by(Result.place, Commit.position)
+        .order_by(Result.place)
+    )
+    return [(row[0], Moment(row[1], row[2])) for row in rows if row[0] is not None]
 
 
 def last_place(session: Session, series_id: int, branch: str, *, before: float | None = None) -> float | None:

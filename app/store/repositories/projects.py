@@ -6,9 +6,9 @@ import hashlib
 import json
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import ARRAY, TableValuedAlias, Text, cast, func, literal, select
+from sqlalchemy import ARRAY, TableValuedAlias, Text, cast, func, literal, select, text
 from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.orm import Session
 
@@ -43,6 +43,7 @@ def commit(
     authored_at: datetime | None = None,
     parent_sha: str | None = None,
     branch: str | None = None,
+    position: int | None = None,
 ) -> Commit:
     """Return the commit `sha` of the project; what a later caller knows about it fills what was empty."""
     row, new = get_or_create(
@@ -54,6 +55,7 @@ def commit(
         authored_at=authored_at,
         parent_sha=parent_sha,
         branch=branch,
+        position=position,
     )
     if not new:
         row.subject = row.subject or subject
@@ -61,7 +63,58 @@ def commit(
         row.authored_at = row.authored_at or authored_at
         row.parent_sha = row.parent_sha or parent_sha
         row.branch = row.branch or branch
+        row.position = position if row.position is None else row.position
     return row
+
+
+class CommitFacts(NamedTuple):
+    """What a document knows of a commit; None and empty text where it does not."""
+
+    sha: str
+    parent_sha: str | None
+    branch: str | None
+    authored_at: datetime | None
+    author: str
+    subject: str
+    position: int | None
+
+
+def commit_ids(session: Session, project_id: int, wanted: Sequence[CommitFacts]) -> dict[str, int]:
+    """Return the ids of the commits by their sha, made where they are new, all at once.
+
+    What is known of one only now fills what was empty, as with `commit`. Each commit stands in `wanted` once.
+    """
+    rows = json.dumps([facts._asdict() for facts in wanted], default=datetime.isoformat)
+    session.execute(_COMPLETE_COMMITS, {"project_id": project_id, "rows": rows})
+    query = select(Commit.sha, Commit.id).where(
+        Commit.project_id == project_id, Commit.sha.in_([facts.sha for facts in wanted])
+    )
+    return {row[0]: row[1] for row in session.execute(query)}
+
+
+_COMPLETE_COMMITS = text(
+    """
+    insert into commit as known
+      (project_id, sha, parent_sha, branch, authored_at, author, subject, position)
+    select :project_id, sha, parent_sha, branch, authored_at, author, subject, position
+    from json_to_recordset(cast(:rows as json)) as given(
+      sha text, parent_sha text, branch text, authored_at timestamptz, author text, subject text, position int)
+    order by sha  -- one order everywhere, so that none deadlock
+    on conflict (project_id, sha) do update set
+      parent_sha = coalesce(known.parent_sha, excluded.parent_sha),
+      branch = coalesce(known.branch, excluded.branch),
+      authored_at = coalesce(known.authored_at, excluded.authored_at),
+      author = coalesce(nullif(known.author, ''), excluded.author),
+      subject = coalesce(nullif(known.subject, ''), excluded.subject),
+      position = coalesce(known.position, excluded.position)
+    where (known.parent_sha is null and excluded.parent_sha is not null)
+      or (known.branch is null and excluded.branch is not null)
+      or (known.authored_at is null and excluded.authored_at is not null)
+      or (known.author = '' and excluded.author <> '')
+      or (known.subject = '' and excluded.subject <> '')
+      or (known.position is null and excluded.position is not null)
+    """
+)
 
 
 def cases(session: Session, project_id: int, wanted: list[tuple[str, Params]]) -> dict[str, BenchmarkCase]:
@@ -127,8 +180,10 @@ def environment(
     session: Session, machine_hash: str, machine: dict[str, Any], software: dict[str, Any]
 ) -> Environment:
     """Return the environment of this machine and software; equal ones are one row."""
-    text = json.dumps([machine_hash, machine.get("machine", machine), software], sort_keys=True, default=str)
-    digest = hashlib.sha256(text.encode()).hexdigest()
+    content = json.dumps(
+        [machine_hash, machine.get("machine", machine), software], sort_keys=True, default=str
+    )
+    digest = hashlib.sha256(content.encode()).hexdigest()
     key = {"digest": digest}
     return find_or_create(
         session, Environment, key, machine_hash=machine_hash, machine=machine, software=software

@@ -129,6 +129,37 @@ _ADD_RESULTS = text(
 )
 
 
+class Point(NamedTuple):
+    """What makes two points of an upload the same: numbers, and when they were measured."""
+
+    series_id: int
+    commit_id: int
+    branch: str | None
+    measured_at: datetime
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+def posted_points(session: Session, wanted: Collection[tuple[int, int]]) -> set[Point]:
+    """Return the points that were posted of these (series, commit)."""
+    rows = json.dumps([{"series_id": series, "commit_id": commit} for series, commit in wanted])
+    return {Point(*row) for row in session.execute(_POSTED_POINTS, {"rows": rows})}
+
+
+_POSTED_POINTS = text(
+    """
+    select series_id, commit_id, branch, measured_at, value, low, high, n
+    from (
+      select distinct series_id, commit_id
+      from json_to_recordset(cast(:rows as json)) as new(series_id bigint, commit_id bigint)) as given
+    join result using (series_id, commit_id)
+    where upload_id is not null
+    """
+)
+
+
 def one(session: Session, series_id: int) -> tuple[Series, BenchmarkCase] | None:
     """Return the series with its case, or None."""
     row = session.execute(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
 from app.store.repositories.upsert import get_or_create
@@ -46,6 +49,40 @@ def claim(
         answer={},
         posted_by=posted_by,
     )
+
+
+class NewUpload(NamedTuple):
+    """A document of a batch that is to be stored."""
+
+    key: str
+    body_digest: str
+    commit_id: int
+    environment_id: int
+
+
+def claim_all(
+    session: Session, project_id: int, wanted: Sequence[NewUpload], *, posted_by: str
+) -> dict[str, int]:
+    """Return by its key the id of each upload that this call made; one that was there is left out.
+
+    While another transaction is storing one of the keys this waits for its end.
+    """
+    rows = json.dumps([upload._asdict() for upload in wanted])
+    made = session.execute(_CLAIM, {"project_id": project_id, "posted_by": posted_by, "rows": rows})
+    return {row[0]: row[1] for row in made}
+
+
+_CLAIM = text(
+    """
+    insert into upload (project_id, key, body_digest, commit_id, environment_id, answer, posted_by)
+    select :project_id, key, body_digest, commit_id, environment_id, '{}', :posted_by
+    from json_to_recordset(cast(:rows as json)) as given(
+      key text, body_digest text, commit_id bigint, environment_id bigint)
+    order by key  -- one order everywhere, so that none deadlock
+    on conflict do nothing
+    returning key, id
+    """
+)
 
 
 def with_context(session: Session, upload_id: int) -> UploadContext | None:

@@ -79,6 +79,29 @@ def test_known_position_goes_before_later_ones(poster: Poster):
     assert order(poster) == [sha(0), sha(1), sha(2)]
 
 
+def test_backdated_commit_goes_before_what_was_measured_later(poster: Poster):
+    for commit in (3, 1, 2, 0):
+        poster.tell(1.0, commit, measured_at=f"2024-01-0{commit + 1}T00:00:00Z")
+    assert order(poster) == [sha(0), sha(1), sha(2), sha(3)]
+
+
+def test_years_that_are_brought_along_go_before_what_was_measured_here(poster: Poster):
+    for commit in (8, 9):
+        poster.tell(1.0, commit)
+    for commit in range(5):
+        poster.post(1.0, commit, measured_at=f"2024-01-0{commit + 1}T00:00:00Z", position=commit)
+    deliver(poster.service)
+    poster.tell(1.0, 10)
+    assert order(poster) == [sha(i) for i in (0, 1, 2, 3, 4, 8, 9, 10)]
+
+
+def test_position_goes_before_the_time_of_measurement(poster: Poster):
+    for commit, day in ((0, 5), (2, 1), (1, 3)):
+        poster.post(1.0, commit, measured_at=f"2024-01-0{day}T00:00:00Z", position=commit)
+    deliver(poster.service)
+    assert order(poster) == [sha(0), sha(1), sha(2)]
+
+
 def test_gap_in_the_commits_is_no_hindrance(poster: Poster):
     values = stepped(40, at=30, by=0.1)
     for i, value in enumerate(values):

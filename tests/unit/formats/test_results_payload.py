@@ -298,3 +298,50 @@ def test_documents_example_is_a_good_document():
 @pytest.mark.parametrize("code", sorted({row[-1] for row in BAD_PAYLOADS}))
 def test_every_code_is_documented(code):
     assert f"`{code}`" in DOCS.read_text()
+
+
+def test_what_is_known_of_a_commit_may_come_along():
+    payload = read(payload_with(position=7, author="Ada 💡", subject="<b>faster</b>"))
+    assert (payload.position, payload.author, payload.subject) == (7, "Ada 💡", "<b>faster</b>")
+
+
+@pytest.mark.parametrize("position", [-1, 2**31, 1.5, True, "7"])
+def test_position_that_is_no_place_on_a_branch_is_refused(position):
+    assert problems_of(payload_with(position=position)) == [("position", "bad_value")]
+
+
+def test_results_that_say_when_they_were_measured_are_backdated_and_their_commit_is_not_far():
+    payload = read(payload_with(time="2019-05-01T00:00:00Z", measured_at="2019-05-01T00:00:00Z"))
+    assert (payload.measured_at, payload.flags) == (datetime(2019, 5, 1, tzinfo=UTC), ("backdated",))
+
+
+def test_commit_that_is_younger_than_its_measurement_is_flagged():
+    payload = read(payload_with(time="2019-05-02T00:00:00Z", measured_at="2019-05-01T00:00:00Z"))
+    assert payload.flags == ("backdated", "client_time")
+
+
+def test_measurement_that_has_not_been_made_yet_is_refused():
+    assert problems_of(payload_with(measured_at="2026-11-22T00:00:00Z")) == [("measured_at", "bad_time")]
+
+
+def test_summary_tells_the_spread_in_base_units():
+    (result,) = read(result_with(values=[2.0], low=1.5, high=4)).results
+    assert (result.values, result.low, result.high) == ((0.002,), 0.0015, 0.004)
+
+
+def test_without_a_summary_the_spread_is_that_of_the_values():
+    (result,) = read(PAYLOAD).results
+    assert (result.low, result.high) == (min(result.values), max(result.values))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "problem"),
+    [
+        ({"low": 1.15}, ("results[0].low", "out_of_range")),
+        ({"high": 1.25}, ("results[0].high", "out_of_range")),
+        ({"low": "little"}, ("results[0].low", "not_a_number")),
+        ({"high": 1e301}, ("results[0].high", "out_of_range")),
+    ],
+)
+def test_bound_that_cannot_be_one_is_refused_at_its_path(bounds, problem):
+    assert problems_of(result_with(**bounds)) == [problem]
