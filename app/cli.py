@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ COMMANDS = {
     "detect": ("app.commands.detect", "Where the series of a CSV file changed."),
     "compare": ("app.commands.compare", "Base against head, from a CSV file."),
     "history": ("app.commands.history", "How stored numbers have moved, with sparklines, JSON or CSV."),
+    "import": ("app.commands.import_history", "Bring the history of another tool into a project."),
     "devices": ("app.commands.devices", "What this machine can measure on, and what it tells of itself."),
     "doctor": ("app.commands.doctor", "What makes this machine a bad place to measure, and how to mend it."),
     "api": ("app.commands.processes", "The HTTP service by itself, for a deployment."),
@@ -29,7 +31,7 @@ COMMANDS = {
         "The connection with GitHub: what is wrong with it, and how it is made.",
     ),
 }
-"""Name -> (module, one line of help); the module holds a click command of that name."""
+"""Name -> (module, one line of help); the module holds a click command of that name, `import_` for a word of Python."""
 
 USAGE, DATA, FAULT, INTERRUPTED = 64, 65, 70, 130
 """Exit statuses of every command; 0 to 3 are a check's."""
@@ -111,7 +113,8 @@ def _group() -> click.Group:
         def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
             if cmd_name not in COMMANDS:
                 return None
-            command = getattr(importlib.import_module(COMMANDS[cmd_name][0]), cmd_name)
+            name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+            command = getattr(importlib.import_module(COMMANDS[cmd_name][0]), name)
             assert isinstance(command, click.Command)
             return command
 

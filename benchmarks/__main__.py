@@ -12,6 +12,7 @@ FIGURES = (
     "online",
     "ingest",
     "reads",
+    "import_asv",
     "startup",
     "claims",
     "webhooks",

@@ -23,7 +23,7 @@ MAX_POSITION = 2**31 - 1
 MAX_PARAMS_B = 2048
 """A case's parameters as canonical JSON [B]: they are in a database index, whose entries have a limit."""
 
-_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+FORBIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Control characters, line and paragraph separators, and what overrides the direction of text."""
 
 _COMMIT = re.compile(r"[0-9a-fA-F]{40}|[0-9a-fA-F]{64}")
@@ -95,7 +95,7 @@ def _read_text(found: Any, path: Path, problems: Problems) -> str:
         return ""
     if (size := len(found.encode())) > MAX_NAME_B:
         problems.add(path, "bad_length", f"the text is {size} bytes long; at most {MAX_NAME_B} are taken")
-    if bad := _FORBIDDEN.search(found):
+    if bad := FORBIDDEN.search(found):
         what = f"U+{ord(bad.group()):04X} at character {bad.start() + 1}"
         problems.add(path, "bad_character", f"{shown(found)} holds a control or direction character, {what}")
     if not unicodedata.is_normalized("NFC", found):

@@ -76,6 +76,26 @@ class Repository:
         lines = self._git("rev-list", "--first-parent", "--parents", f"--max-count={most}", f"{base}..{head}")
         return [(words[0], words[1]) for line in lines.splitlines() if len(words := line.split()) > 1]
 
+    def history(self, revision: str) -> list[tuple[GitCommit, str | None]]:
+        """Return the commits on the line of first parents of a revision, oldest first, each with its first parent.
+
+        Their time is the committer's, which is when they came to be as they are. Raises DataError also for a shallow
+        clone, which does not know where the line begins.
+        """
+        if self._git("rev-parse", "--is-shallow-repository") == "true":
+            raise DataError(
+                f"{self.path} is a shallow clone; fetch the whole history: git fetch --unshallow",
+                code="shallow",
+            )
+        sha = self.commit(revision).sha
+        form = "%x1e%H%x00%P%x00%an%x00%cI%x00%s"
+        told = self._git("log", "--first-parent", "--reverse", "--no-show-signature", f"--format={form}", sha)
+        rows = [line.strip("\n").split("\0") for line in told.split("\x1e") if line.strip()]
+        return [
+            (GitCommit(sha, subject, author, time), parents.split(" ")[0] or None)
+            for sha, parents, author, time, subject in rows
+        ]
+
     def length(self, base: str, head: str) -> int:
         """Return how many commits lie on the line of first parents from head down to base, base itself left out."""
         return int(self._git("rev-list", "--first-parent", "--count", f"{base}..{head}"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,17 @@ class ServiceClient:
         """Return the history of a series in the order of its commits. Raises NotFoundError for a branch without one."""
         return self._json("GET", f"/api/v1/series/{series_id}/trend", params=wanted)
 
+    def post_batch(self, lines: Sequence[bytes]) -> dict[str, Any]:
+        """Post documents of results, one a line, and return what became of each; sent again until there is an answer.
+
+        That is safe: nothing is stored twice.
+        """
+        packed = gzip.compress(b"\n".join(lines), 1)
+        headers = {"Content-Encoding": "gzip", "Content-Type": "application/x-ndjson"}
+        return self._json(
+            "POST", "/api/v1/results/batch", content=packed, headers=headers, timeout=600, repeatable=True
+        )
+
     def upload_bundle(self, path: Path) -> str:
         """Upload a git bundle and return its digest."""
         with path.open("rb") as file:
@@ -113,9 +125,9 @@ class ServiceClient:
         assert isinstance(document, dict)
         return document
 
-    def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """Send one request. What only reads is sent again while the service is away: it may be restarting."""
-        give_up_at = time.monotonic() + (self._patience_s if method == "GET" else 0)
+    def _send(self, method: str, path: str, *, repeatable: bool = False, **options: Any) -> httpx.Response:
+        """Send one request. What may be repeated, as what only reads, is while the service is away: it may restart."""
+        give_up_at = time.monotonic() + (self._patience_s if repeatable or method == "GET" else 0)
         while True:
             try:
                 response = self._http.request(method, path, **options)

@@ -11,7 +11,9 @@ import pytest
 from pydantic.fields import FieldInfo
 
 from app.cli import COMMANDS
+from app.commands.import_history import import_
 from app.config import ServiceSettings
+from app.formats.imported.registry import FORMATS as IMPORTED
 from app.services.access import Scope
 from workers.cli import command as worker_command
 from workers.devices import KINDS
@@ -21,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 PROTOCOL = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+IMPORT = (ROOT / "docs" / "import.md").read_text(encoding="utf-8")
 FORMATS = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
 
 
@@ -117,3 +120,12 @@ def test_rooms_of_the_house_are_those_of_the_tree(house):
         path.name for path in (ROOT / house).iterdir() if path.name not in ("__init__.py", "__pycache__")
     ]
     assert [name for name in there if name not in named] == []
+
+
+def test_every_format_that_can_be_imported_is_explained():
+    assert [name for name in IMPORTED if f"| `{name}` |" not in IMPORT] == []
+
+
+def test_every_option_of_the_import_is_explained():
+    options = [o for o in import_.params if isinstance(o, click.Option)]
+    assert [o.opts[0] for o in options if f"`{o.opts[0]}" not in IMPORT] == []

@@ -1,0 +1,74 @@
+"""What came of an import, as one JSON object and as people read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.commands.import_posting import Posted
+from app.commands.import_reading import ImportFiles
+from app.formats.imported.documents import ImportWishes, PreparedDocument
+
+_SHOWN = 20
+"""Refused values and unknown files that are listed; `--json` lists all."""
+
+
+def what_is_in(documents: list[PreparedDocument]) -> dict[str, Any]:
+    """Return what the documents hold, before the service takes anything out of them."""
+    dates = sorted(document.body["time"][:10] for document in documents)
+    return {
+        "runs": len(documents),
+        "commits": len({document.body["commit"] for document in documents}),
+        "first": dates[0] if dates else None,
+        "last": dates[-1] if dates else None,
+        "device_classes": sorted({document.body["device_class"] for document in documents}),
+        "results": sum(len(document.places) for document in documents),
+    }
+
+
+def import_document(
+    wishes: ImportWishes,
+    files: ImportFiles,
+    found: dict[str, Any],
+    posted: Posted | None,
+) -> dict[str, Any]:
+    """Return what came of an import; `found` is what the files held, `posted` None where nothing was to be stored."""
+    preparing = files.preparing
+    return {
+        "project": wishes.project,
+        "dry_run": posted is None,
+        "formats": dict(files.formats),
+        **found,
+        "stored": posted.stored if posted else 0,
+        "known": posted.known if posted else 0,
+        "refused": [vars(one) for one in preparing.refused],
+        "left_out": dict(preparing.left_out),
+        "unknown_files": files.unknown,
+    }
+
+
+def import_summary(document: dict[str, Any]) -> str:
+    """Return the summary as people read it."""
+    formats = ", ".join(f"{n} {name}" for name, n in document["formats"].items()) or "no"
+    lines = [f"{formats} files: {document['results']} results of {document['commits']} commits"]
+    if document["first"]:
+        lines[0] += f", {document['first']} to {document['last']}, on {', '.join(document['device_classes'])}"
+    if document["dry_run"]:
+        lines.append(f"nothing was stored in {document['project']}: --dry-run")
+    else:
+        lines.append(
+            f"stored in {document['project']}: {document['stored']}; there already: {document['known']}"
+        )
+    lines += [f"left out: {n} {why}" for why, n in document["left_out"].items()]
+    lines += _listed("of no known format", document["unknown_files"])
+    told = [f"{one['file']}: {one['place']}: {one['message']}" for one in document["refused"]]
+    lines += _listed("refused", told)
+    if told:
+        lines.append("correct what was refused and import again: what is stored is not stored twice")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _listed(title: str, items: list[str]) -> list[str]:
+    if not items:
+        return []
+    more = [f"  and {len(items) - _SHOWN} more (--json lists all)"] if len(items) > _SHOWN else []
+    return [f"{title}: {len(items)}", *(f"  {item}" for item in items[:_SHOWN]), *more]

@@ -1,0 +1,110 @@
+"""JSON of Google Benchmark."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.formats.imported.google_benchmark import read, recognises
+from app.formats.imported.registry import parse, recognise
+
+
+def run(name: str = "BM_sort/64", real_time: Any = 2.0, **fields: Any) -> dict[str, Any]:
+    default = {"run_name": name, "run_type": "iteration", "cpu_time": 1.0, "time_unit": "us"}
+    return {"name": name, "real_time": real_time} | default | fields
+
+
+def document(*runs: dict[str, Any], **context: Any) -> dict[str, Any]:
+    default = {"date": "2021-09-02T20:49:34+08:00", "host_name": "Corgi.local", "num_cpus": 4, "caches": []}
+    return {"context": default | context, "benchmarks": list(runs) or [run()]}
+
+
+def results_of(*runs: dict[str, Any]) -> list[tuple[Any, ...]]:
+    reading = read(document(*runs), {})
+    assert reading.problems == []
+    return [(r.benchmark, r.metric, r.unit, r.better, r.values) for m in reading.measured for r in m.results]
+
+
+def test_it_is_told_by_its_content():
+    assert recognises(document())
+    assert recognise(document()) == "google-benchmark"
+
+
+def test_time_and_machine_are_told():
+    (measured,) = read(document(), {}).measured
+    assert measured.measured_at == datetime(2021, 9, 2, 12, 49, 34, tzinfo=UTC)
+    assert measured.machine.device_class == "cpu-corgi-local-4t"
+    assert measured.environment == {"tool": "google-benchmark", "host_name": "Corgi.local", "num_cpus": 4}
+
+
+@pytest.mark.parametrize("key", ["git_sha", "commit", "Git-Commit", "revision"])
+def test_commit_may_stand_in_the_context(key):
+    (measured,) = read(document(**{key: "ab" * 20}), {}).measured
+    assert measured.commit.sha == "ab" * 20
+
+
+def test_file_without_a_commit_names_none():
+    assert read(document(), {}).measured[0].commit.sha == ""
+
+
+def test_both_times_are_metrics():
+    assert results_of(run()) == [
+        ("BM_sort/64", "real_time", "us", "lower", (2.0,)),
+        ("BM_sort/64", "cpu_time", "us", "lower", (1.0,)),
+    ]
+
+
+def test_repetitions_are_values_and_aggregates_are_left_out():
+    runs = [run(real_time=value) for value in (3.0, 1.0, 2.0)]
+    runs += [run(name="BM_sort/64_mean", run_name="BM_sort/64", run_type="aggregate", aggregate_name="mean")]
+    assert results_of(*runs)[0] == ("BM_sort/64", "real_time", "us", "lower", (3.0, 1.0, 2.0))
+
+
+def test_median_stands_where_only_aggregates_were_kept():
+    aggregates = [
+        run(name=f"BM_{a}", run_name="BM", run_type="aggregate", aggregate_name=a, real_time=value)
+        for a, value in (("mean", 1.0), ("median", 2.0), ("stddev", 3.0))
+    ]
+    assert results_of(*aggregates)[0][4] == (2.0,)
+
+
+def test_rates_are_metrics_that_grow():
+    found = results_of(run(items_per_second=5.0, bytes_per_second=6.0))
+    assert found[2:] == [
+        ("BM_sort/64", "items_per_second", "items/s", "higher", (5.0,)),
+        ("BM_sort/64", "bytes_per_second", "B/s", "higher", (6.0,)),
+    ]
+
+
+def test_failed_runs_and_fits_are_left_out_and_counted():
+    fit = run("BM_fit_BigO", run_type="aggregate", aggregate_name="BigO")
+    reading = read(document(run("BM_bad", error_occurred=True), fit), {})
+    assert (reading.measured, sum(reading.left_out.values())) == ([], 2)
+
+
+def test_bad_time_is_told_with_its_place_and_keeps_no_other_out():
+    reading = read(document(run("bad", real_time="fast"), run("good")), {})
+    assert reading.problems == [("benchmarks[0]", 'real_time is "fast"; expected a number')]
+    assert {r.benchmark for m in reading.measured for r in m.results} == {"good"}
+
+
+@pytest.fixture
+def sample() -> Path:
+    folder = os.environ.get("RATCHET_TEST_SAMPLES")
+    if not folder:
+        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
+    return Path(folder) / "google-benchmark" / "googlecpp_output.json"
+
+
+def test_a_real_file_is_read(sample):
+    reading = read(parse(sample.read_bytes()), {})
+    assert [
+        (r.benchmark, r.values) for m in reading.measured for r in m.results if r.metric == "real_time"
+    ] == [
+        ("fib_10", (214.98980114547953,)),
+        ("fib_20", (27455.600415007055,)),
+    ]
