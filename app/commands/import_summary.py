@@ -48,10 +48,13 @@ def import_document(
 
 def import_summary(document: dict[str, Any]) -> str:
     """Return the summary as people read it."""
-    formats = ", ".join(f"{n} {name}" for name, n in document["formats"].items()) or "no"
-    lines = [f"{formats} files: {document['results']} results of {document['commits']} commits"]
+    formats = ", ".join(f"{name}: {_counted(n, 'file')}" for name, n in document["formats"].items())
+    lines = [formats] if formats else []
     if document["first"]:
-        lines[0] += f", {document['first']} to {document['last']}, on {', '.join(document['device_classes'])}"
+        lines += [
+            f"{_counted(document['results'], 'result')} of {_counted(document['commits'], 'commit')}, "
+            f"{document['first']} to {document['last']}, on {', '.join(document['device_classes'])}"
+        ]
     if document["dry_run"]:
         lines.append(f"nothing was stored in {document['project']}: --dry-run")
     else:
@@ -65,6 +68,10 @@ def import_summary(document: dict[str, Any]) -> str:
     if told:
         lines.append("correct what was refused and import again: what is stored is not stored twice")
     return "".join(f"{line}\n" for line in lines)
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def _listed(title: str, items: list[str]) -> list[str]:

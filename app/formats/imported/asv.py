@@ -97,26 +97,26 @@ def read(document: Any, companions: Mapping[str, Any]) -> Reading:
     reading = Reading()
     with reading.at("the file"):
         benchmarks = as_object(companions.get(BENCHMARKS), BENCHMARKS)
-        facts = _facts(document, as_object(companions.get(MACHINE), MACHINE))
-        variables, environment = _environment(document, facts)
+        told = as_object(document.get("params"), "params")
+        machine = as_object(companions.get(MACHINE), MACHINE)
+        variables, environment = _environment(document, _facts(told, machine))
         commit = ImportedCommit(
             as_text(document["commit_hash"], "commit_hash"), from_milliseconds(document.get("date"), "date")
         )
         results = list(_results(document, benchmarks, variables, reading))
-        machine = Machine(
-            cpu=str(facts.get("cpu") or ""),
-            threads=as_count(facts.get("num_cpu")),
-            name=str(facts.get("machine") or ""),
-        )
-        reading.add(commit, machine, environment, results, "the file")
+        reading.add(commit, _machine(_facts(machine, told)), environment, results, "the file")
     return reading
 
 
-def _facts(document: Object, machine: Object) -> Object:
-    told = as_object(document.get("params"), "params")
-    return {
-        name: told.get(name) or machine.get(name) for name in _FACTS if told.get(name) or machine.get(name)
-    }
+def _facts(first: Object, second: Object) -> Object:
+    facts = {name: first.get(name) or second.get(name) for name in _FACTS}
+    return {name: fact for name, fact in facts.items() if fact}
+
+
+def _machine(facts: Object) -> Machine:
+    """Return the machine; `machine.json` knows it best, as what the files of years tell of one has changed with asv."""
+    name = str(facts.get("machine") or "")
+    return Machine(str(facts.get("cpu") or ""), as_count(facts.get("num_cpu")), name)
 
 
 def _environment(document: Object, facts: Object) -> tuple[Params, Object]:
@@ -242,6 +242,8 @@ def _param_names(known: tuple[str, ...], n: int) -> list[str]:
 
 def _literal(found: Any) -> str | int | float | bool | None:
     """Return what a parameter's `repr` stands for: a plain value where it says exactly that, else its text."""
+    if found is None or isinstance(found, int) or is_number(found):
+        return found  # type: ignore[no-any-return]
     if not isinstance(found, str):
         raise BadValueError(f"a parameter is {shown(found)}; expected text")
     if len(found) > _LONGEST_LITERAL or not _LITERAL.fullmatch(found):

@@ -23,6 +23,7 @@ from app.formats.imported.values import (
     as_text,
     as_time,
     first_line,
+    from_text,
 )
 
 _NO_PARAMETERS = ("name", "id")
@@ -79,17 +80,9 @@ def _result(told: Object, stats: Object, place: str) -> ImportedResult:
         metric=metric_of(unit),
         unit=unit,
         better=direction_of(unit),
-        values=as_numbers([_number(value) for value in stats["data"]], "stats.data"),
+        values=as_numbers([from_text(value) for value in stats["data"]], "stats.data"),
         place=place,
     )
-
-
-def _number(found: Any) -> Any:
-    """Return a number that a client posted as text."""
-    try:
-        return float(found) if isinstance(found, str) else found
-    except ValueError:
-        return found
 
 
 def _commit(told: Object) -> ImportedCommit:

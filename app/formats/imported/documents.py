@@ -25,8 +25,8 @@ from app.formats.problems import shown
 from app.formats.results_payload import MAX_RESULTS, MAX_VALUES, read_payload
 from workers.protocol import params_key
 
-MOST_VALUES = MAX_VALUES // 4
-"""Values of one document, so that no batch of one document is larger than a body may be."""
+MOST_RESULTS, MOST_VALUES = MAX_RESULTS // 5, MAX_VALUES // 4
+"""Of one document, so that even with the longest names it is no larger than a body may be."""
 
 _OF_RESULT = re.compile(r"results\[(\d+)\]\.?(.*)")
 
@@ -233,7 +233,7 @@ def _parts(results: Iterable[ImportedResult]) -> Iterator[list[ImportedResult]]:
         seen, n_values = set(), 0
         for one in left:
             key = one.benchmark, params_key(one.params), one.metric
-            fits = len(part) < MAX_RESULTS and (not part or n_values + len(one.values) <= MOST_VALUES)
+            fits = len(part) < MOST_RESULTS and (not part or n_values + len(one.values) <= MOST_VALUES)
             if key in seen or not fits:
                 rest.append(one)
             else:

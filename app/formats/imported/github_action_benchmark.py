@@ -24,6 +24,7 @@ from app.formats.imported.values import (
     as_time,
     first_line,
     from_milliseconds,
+    from_text,
 )
 from app.formats.problems import json_path
 
@@ -39,7 +40,7 @@ _LOWER = (
     "customSmallerIsBetter",
 )
 
-_RANGE = re.compile(r"(?:±|\+/?-|stddev:)\s*([0-9][0-9,]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(%?)")
+_RANGE = re.compile(r"(?:^|±|\+/?-|stddev:)\s*([0-9][0-9,]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(%?)")
 
 
 def recognises(document: Any) -> bool:
@@ -84,7 +85,7 @@ def _read_entry(suite: str, entry: Object, place: str, reading: Reading) -> None
 
 
 def _result(bench: Object, suite: str, tool: str, place: str) -> ImportedResult:
-    value = as_number(bench.get("value"), "value")
+    value = as_number(from_text(bench.get("value")), "value")
     unit = clean_unit(as_text(bench.get("unit"), "unit", "1"))
     low, high = _range(bench.get("range"), value)
     return ImportedResult(
@@ -107,8 +108,8 @@ def _direction(tool: str, unit: str) -> Better:
 
 
 def _range(found: Any, value: float) -> tuple[float | None, float | None]:
-    """Return the ends of a range such as `± 329`, `+/- 2,802`, `±1.12%` or `stddev: 0.3`; no value sinks below 0."""
-    match = _RANGE.search(found) if isinstance(found, str) else None
+    """Return the ends of a range such as `± 329`, `+/- 2,802`, `±1.12%`, `stddev: 0.3` or 3; none sinks below 0."""
+    match = _RANGE.search(str(found)) if isinstance(found, str | int | float) else None
     if match is None:
         return None, None
     width = float(match[1].replace(",", "")) * (abs(value) / 100 if match[2] else 1)

@@ -56,6 +56,14 @@ def as_number(found: Any, name: str) -> float:
     return found  # type: ignore[no-any-return]
 
 
+def from_text(found: Any) -> Any:
+    """Return the number that a text says, as some clients write them; anything else as it is."""
+    try:
+        return float(found) if isinstance(found, str) else found
+    except ValueError:
+        return found
+
+
 def is_number(found: Any) -> bool:
     """Tell whether it is a finite number."""
     return type(found) in (int, float) and math.isfinite(found)

@@ -87,6 +87,12 @@ def test_machine_that_the_file_does_not_tell_is_taken_from_machine_json():
     assert measured.machine.device_class == "cpu-amd-epyc-7763-128t"
 
 
+def test_files_of_one_machine_are_of_one_class_whatever_they_told_of_it_over_the_years():
+    told = ({"machine": "cheetah", "cpu": "AMD EPYC 7763"}, MACHINE | {"num_cpu": "64"}, {})
+    readings = [read(version_2({"s.time_x": [[0.5]]}, params=one), {"machine.json": MACHINE}) for one in told]
+    assert {r.measured[0].machine.device_class for r in readings} == {"cpu-amd-epyc-7763-128t"}
+
+
 def test_each_environment_has_cases_of_its_own():
     (result,) = results_of(version_2({"s.Suite.time_it": [[0.5], [], "v2"]}))
     assert result.params == {"python": "3.8", "numpy": "1.20", "env-CFLAGS": "-O3"}
@@ -122,6 +128,7 @@ def test_parameters_become_cases_the_last_varying_fastest():
         ("'<b>💡</b>'", "<b>💡</b>"),
         ("שלום", "שלום"),
         ("''", ""),
+        (3, 3),
     ],
 )
 def test_parameter_is_a_plain_value_where_its_text_says_exactly_that(written, value):
@@ -197,7 +204,7 @@ def test_version_1_has_values_and_objects():
         ([[1.0, 2.0], [["1"]]], "2 results for 1 combinations of parameters"),
         ([["fast"], []], 'the result is "fast"; expected a number'),
         ([[math.inf], []], "the result is inf; only finite numbers can be stored"),
-        ([[1.0], [[3]]], "a parameter is 3; expected text"),
+        ([[1.0], [[["3"]]]], "a parameter is a list; expected text"),
         (7, "the result is 7; expected a list"),
     ],
 )

@@ -97,6 +97,8 @@ def test_metric_unit_and_direction_follow_from_the_tool(tool, unit, wanted):
         ("± 1,035", 0, 1135),
         ("±1.5%", 98.5, 101.5),
         ("stddev: 2.5e-1", 99.75, 100.25),
+        ("3", 97, 103),
+        (3, 97, 103),
         ("a lot", None, None),
         (None, None, None),
     ],
@@ -104,6 +106,11 @@ def test_metric_unit_and_direction_follow_from_the_tool(tool, unit, wanted):
 def test_range_is_the_spread(written, low, high):
     (result,) = results_of(bench(value=100, range=written))
     assert (result.low, result.high) == (low, high)
+
+
+def test_value_may_be_written_as_text_and_the_unit_left_out():
+    (first, second) = results_of(bench(value="31", unit=""), bench("b", value="7.5", unit=None))
+    assert (first.values, first.unit, second.values, second.unit) == ((31.0,), "1", (7.5,), "1")
 
 
 def test_name_that_stands_several_times_in_an_entry_was_measured_as_often():
