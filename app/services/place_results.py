@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice, pairwise
 
 from sqlalchemy.orm import Session
 
-from app.services.timeline import Timeline
+from app.services.timeline import Timeline, is_later
 from app.store.repositories import history
 from app.store.repositories.history import Examined, Growth, Points, Unplaced
 
@@ -46,7 +47,10 @@ def place_results(
 
 
 class _Placing:
-    """Places the new results of one branch. Appended ones are written together, as nearly all are."""
+    """Places the new results of one branch. Appended ones are written together, as nearly all are.
+
+    So are those that the timeline puts between two others, one after the other: years that are brought along later.
+    """
 
     def __init__(self, session: Session, series: Examined, branch: str, new: Sequence[Unplaced]) -> None:
         self._session, self._series, self._branch, self._new = session, series, branch, new
@@ -59,12 +63,10 @@ class _Placing:
     def placed(self, recent: int) -> Placed:
         """Place all, and read the last points."""
         inserted = []
-        for result in self._new:
-            place = self._places.get(result.commit_id)
-            if place is None:
-                place = self._places[result.commit_id] = self._place(result)
-                if self._line is not None:
-                    self._line.add(place, result.moment)
+        for index, result in enumerate(self._new):
+            if result.commit_id not in self._places:
+                self._place(index)
+            place = self._places[result.commit_id]
             self._unwritten[result.result_id] = place
             if place < self._end:
                 inserted.append(result.result_id)
@@ -72,23 +74,62 @@ class _Placing:
         first = history.first_place(self._session, inserted)
         return Placed(self._branch, self._length, newest, first, self._new[0].has_recent_changes)
 
-    def _place(self, result: Unplaced) -> float:
+    def _place(self, index: int) -> None:
+        """Give the commit of a new result its place, and those that follow theirs where they go to the same gap."""
+        result = self._new[index]
         later = self._first_later(result)
         if later is None:
             self._end += 1
-            return self._end
-        self._write()
-        return self._before(later)
+            self._take([result], [self._end])
+        elif self._line is not None and self._is_timed(result):
+            run = self._run(index, later, self._line)
+            self._take(run, self._between(self._line.last_before(later), later, len(run)))
+        else:
+            self._write()
+            self._take([result], [self._before(later)])
+
+    def _take(self, results: Sequence[Unplaced], places: Sequence[float]) -> None:
+        for result, place in zip(results, places, strict=True):
+            self._places[result.commit_id] = place
+            if self._line is not None:
+                self._line.add(place, result.moment)
 
     def _first_later(self, result: Unplaced) -> float | None:
         """Return the place of the first commit that is known to be later than this one."""
-        known = [self._places[child] for child in result.children or () if child in self._places]
-        if result.position is None and (known or not result.is_backdated):
-            return min(known, default=None)
+        if not self._is_timed(result):
+            return min(self._children(result), default=None)
         if self._line is None:
             self._write()
             self._line = Timeline(self._session, self._series.id, self._branch)
         return self._line.first_later(result)
+
+    def _is_timed(self, result: Unplaced) -> bool:
+        return result.position is not None or (result.is_backdated and not self._children(result))
+
+    def _children(self, result: Unplaced) -> list[float]:
+        return [self._places[child] for child in result.children or () if child in self._places]
+
+    def _run(self, index: int, later: float, line: Timeline) -> list[Unplaced]:
+        """Return this result and those after it, one of each commit, that go before the same place, in their order."""
+        run = [self._new[index]]
+        for one in islice(self._new, index + 1, None):
+            if one.commit_id in self._places or one.commit_id == run[-1].commit_id:
+                continue
+            if not self._is_timed(one) or is_later(run[-1].moment, one) or line.first_later(one) != later:
+                break
+            run.append(one)
+        return run
+
+    def _between(self, before: float | None, later: float, n: int) -> list[float]:
+        """Return `n` places, ascending, between two; room is made for them if there is none."""
+        if before is None:
+            return [later - n + i for i in range(n)]
+        places = [before + (later - before) * (i + 1) / (n + 1) for i in range(n)]
+        if all(one < other for one, other in pairwise((before, *places, later))):
+            return places
+        self._write()
+        later = self._spread(later)
+        return [later - 1 + (i + 1) / (n + 1) for i in range(n)]
 
     def _before(self, later: float) -> float:
         """Return a place right before `later`, which is made room for if there is none."""
@@ -99,11 +140,16 @@ class _Placing:
         middle = before + (later - before) / 2
         if before < middle < later:
             return middle
+        return self._spread(later) - 0.5
+
+    def _spread(self, later: float) -> float:
+        """Make room everywhere in the history, all of which is written; return the new place for `later`."""
+        its_id = self._series.id
         later = history.spread(self._session, its_id, self._branch, later)
         self._line = None
         self._places = history.places(self._session, its_id, self._branch, list(self._places))
         self._end = history.last_place(self._session, its_id, self._branch) or 0.0
-        return later - 0.5
+        return later
 
     def _write(self) -> None:
         if self._unwritten:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from sqlalchemy import select
 
@@ -93,6 +96,30 @@ def test_years_that_are_brought_along_go_before_what_was_measured_here(poster: P
     deliver(poster.service)
     poster.tell(1.0, 10)
     assert order(poster) == [sha(i) for i in (0, 1, 2, 3, 4, 8, 9, 10)]
+
+
+@pytest.mark.parametrize(
+    "order_of_import", [sorted, reversed, lambda days: random.Random(1).sample(list(days), 60)]
+)
+def test_years_in_any_order_and_in_parts_end_up_in_the_order_of_their_days(poster: Poster, order_of_import):
+    poster.tell(1.0, 200)
+    for number, day in enumerate(order_of_import(range(60))):
+        moment = datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=day)
+        poster.post(1.0, day, measured_at=moment.isoformat())
+        if number % 17 == 0:
+            deliver(poster.service)
+    deliver(poster.service)
+    assert order(poster) == [*map(sha, range(60)), sha(200)]
+
+
+def test_gap_that_is_filled_again_and_again_gets_room(poster: Poster):
+    poster.tell(1.0, 0, position=0, measured_at="2024-01-01T00:00:00Z")
+    poster.tell(1.0, 999, position=999, measured_at="2024-01-02T00:00:00Z")
+    for first in range(1, 100, 3):
+        for commit in range(first, first + 3):
+            poster.post(1.0, commit, position=commit, measured_at="2024-01-01T12:00:00Z")
+        deliver(poster.service)
+    assert order(poster) == [*map(sha, range(100)), sha(999)]
 
 
 def test_position_goes_before_the_time_of_measurement(poster: Poster):
