@@ -20,11 +20,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 class OneProcessForWhatMeasures(LoadScopeScheduling):
-    """Hands out tests one by one, and the acceptance tests as one: a CPU is measured by one agent at a time."""
+    """Hands out the acceptance tests as one, since a CPU is measured by one agent at a time.
+
+    Of unit tests, which are many and short, a file at a time is handed out: each piece of work costs the more to hand
+    out the more there are. All others go one by one.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
-        folder = "tests/acceptance/"
-        return folder if nodeid.startswith(folder) else nodeid
+        if nodeid.startswith("tests/acceptance/"):
+            return "tests/acceptance/"
+        return nodeid.partition("::")[0] if nodeid.startswith("tests/unit/") else nodeid
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -39,6 +39,8 @@ class Branch:
     )
     draw: random.Random = field(default_factory=lambda: random.Random(3))
     landed: int | None = 0
+    blocks: int = 1
+    """How many blocks a check measures at the most: a point of base is a point, whatever they leave open."""
 
     def check(self, commit: int, latency: float) -> None:
         """Check some head against a commit of the branch, whose latency [s] is given; then have it examined."""
@@ -50,7 +52,7 @@ class Branch:
         lease = self.agent.claim()
         assert lease is not None
         assert lease.job.base_sha == sha(commit)
-        self.measure(latency, latency)
+        self.measure(latency, latency, blocks=self.blocks)
         deliver(self.poster.service)
         self.poster.series = self.poster.get("series", project="acme/vision")["series"][0]["id"]
 
@@ -59,11 +61,11 @@ class Branch:
         for i, latency in enumerate(latencies):
             self.check(first + i, latency)
 
-    def measure(self, base: float, head: float, *, outcome: str = "ok") -> None:
+    def measure(self, base: float, head: float, *, outcome: str = "ok", blocks: int = 24) -> None:
         """Measure the lease that the agent holds, both arms around their latencies, and finish it."""
         run = 1 + self.draw.gauss(0, 0.005)
         answer = self.agent.prepare([LISTING], [LISTING])
-        for _ in range(24):
+        for _ in range(blocks):
             if not answer.open:
                 break
             answer = self.agent.block(

@@ -40,6 +40,7 @@ def grow(branch: Branch) -> None:
 @pytest.fixture
 def suspected(branch: Branch) -> Branch:
     """A branch of twelve quick commits and slower ones from commit 12 on, which is suspected just now."""
+    branch.blocks = 24  # as many as it takes
     grow(branch)
     return branch
 
