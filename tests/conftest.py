@@ -23,7 +23,7 @@ class OneProcessForWhatMeasures(LoadScopeScheduling):
     """Hands out the acceptance tests as one, since a CPU is measured by one agent at a time.
 
     Of unit tests, which are many and short, a file at a time is handed out: each piece of work costs the more to hand
-    out the more there are. All others go one by one.
+    out the more there are. All others go one by one. They begin in their own order, so with the longest piece.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -35,4 +35,6 @@ class OneProcessForWhatMeasures(LoadScopeScheduling):
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneProcessForWhatMeasures:
     """Take our own order of work; xdist's groups by mark are not seen by every release of pytest."""
+    # Else the pieces with most tests would come first, and not those that take longest.
+    config.option.loadscopereorder = False
     return OneProcessForWhatMeasures(config, log)
