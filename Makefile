@@ -25,7 +25,7 @@ export RATCHET_TEST_SAMPLES ?= $(abspath ../shared/samples)
 export RATCHET_GITHUB_CONTRACT ?= $(abspath ../shared/tools/github_contract)
 endif
 
-.PHONY: help setup demo test check bench clean
+.PHONY: help setup demo test fuzz check bench clean
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*## ' Makefile | sed 's/:.*## /	/'
@@ -53,6 +53,9 @@ DEMO ?= --exit
 # Three processes on two cores: tests wait for each other's processes more than they compute.
 test: setup check ## all checks and all tests (TESTS=... only these)
 	$(BIN)/python -m pytest -n 3 $(TESTS)
+
+fuzz: setup ## the property tests with other examples each time, and more of them (TESTS=... only these)
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n 2 -m 'hypothesis and not postgres' $(TESTS)
 
 check: setup ## formatting, lint, types, import contracts
 	$(BIN)/ruff format --check --quiet .

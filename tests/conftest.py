@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from typing import Any
 
@@ -9,9 +10,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
-# A property test asserts no speed.
-settings.register_profile("ratchet", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("ratchet")
+# A property test asserts no speed, and gives the same answer for the same code; `make fuzz` looks further each time.
+settings.register_profile(
+    "ratchet", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile(
+    "fuzz", deadline=None, max_examples=2_000, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ratchet"))
 
 # A shell's background job ignores these two, and so would every process that a test starts and interrupts.
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)

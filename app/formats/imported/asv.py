@@ -171,7 +171,8 @@ def _samples(found: Any, has_params: bool) -> list[Any] | None:
 
 def _version_2(found: Any, columns: Any) -> _Entry:
     """Read a list of columns, of which the last ones may be left out."""
-    row = dict(zip(as_list(columns, "result_columns"), as_list(found, "the result"), strict=False))
+    names = [as_text(column, "a name in result_columns") for column in as_list(columns, "result_columns")]
+    row = dict(zip(names, as_list(found, "the result"), strict=False))
     params = as_list(row.get("params"), "params")
     result = row.get("result")
     return _Entry(
