@@ -24,7 +24,14 @@ from tests.unit.formats.imported import (
 RIGHT: dict[str, Any] = {
     "asv": test_asv.version_2({"s.time_grid": [[1.5, None, 3.5, 4], [["1", "20"], ["'f4'", "'f8'"]], "v2"]}),
     "asv version 1": test_asv.version_1(
-        {"s.time_grid": {"result": [1.5, 2], "params": [["1", "20"]], "samples": [[1, 2], None], "stats": [{}]}}
+        {
+            "s.time_grid": {
+                "result": [1.5, 2],
+                "params": [["1", "20"]],
+                "samples": [[1, 2], None],
+                "stats": [{}],
+            }
+        }
     ),
     "github-action-benchmark": test_github_action_benchmark.data_js(
         Suite=[test_github_action_benchmark.entry(test_github_action_benchmark.bench(range="± 3"))]
