@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,16 @@ settings.register_profile(
     "fuzz", deadline=None, max_examples=2_000, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ratchet"))
+
+
+@pytest.fixture(scope="session")
+def recordings() -> Path:
+    """The folder of real outputs of other tools, one folder a tool."""
+    folder = os.environ.get("RATCHET_TEST_SAMPLES")
+    if not folder:
+        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
+    return Path(folder)
+
 
 # A shell's background job ignores these two, and so would every process that a test starts and interrupts.
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)

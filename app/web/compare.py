@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from app.api.deps import SessionDep
 from app.domain.errors import RatchetError
 from app.services.compare_stored import Compared, Pair, Wanted, compare_stored
 from app.services.comparison_choices import comparison_choices
 from app.web.addresses import address
-from app.web.deps import BoundProject, Viewer
+from app.web.deps import BoundProject, PageNumber, Text, Viewer
 from app.web.render import page
 
 router = APIRouter(prefix="/compare")
-
-Text = Annotated[str, Query(max_length=500, pattern=r"^[^\x00]*$")]
 
 PAGE = 200
 """Pairs on one page."""
@@ -34,7 +30,7 @@ def show_comparison(
     base_device_class: Text = "",
     head_device_class: Text = "",
     q: Text = "",
-    at: Annotated[int, Query(ge=1, le=100_000)] = 1,
+    at: PageNumber = 1,
 ) -> Response:
     """Show the form, and where both sides are named the pairs that have all of the words of `q`, the worst first."""
     choices = comparison_choices(session, project, project_id=project_id)

@@ -58,6 +58,8 @@ Asker = Annotated[Principal, Depends(get_asker)]
 Viewer = Annotated[Principal | None, Depends(get_viewer)]
 BoundProject = Annotated[int | None, Depends(get_bound_project)]
 Id = Annotated[int, Path(ge=1, le=_LARGEST_ID)]
+Text = Annotated[str, Query(max_length=500, pattern=r"^[^\x00]*$")]
+PageNumber = Annotated[int, Query(ge=1, le=100_000)]
 Before = Annotated[int | None, Query(ge=1, le=_LARGEST_ID)]
 """Lists show what is older than this id."""
 Live = Annotated[bool, Query()]

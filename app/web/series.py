@@ -14,13 +14,12 @@ from app.services.read_trend import read_trend
 from app.services.trend_document import trend_document
 from app.store.repositories.explorer import FACETS
 from app.web.addresses import address
-from app.web.deps import BoundProject, Id, Viewer
+from app.web.deps import BoundProject, Id, PageNumber, Text, Viewer
 from app.web.picture_scale import ladder
 from app.web.render import page
 
 router = APIRouter(prefix="/series")
 
-Text = Annotated[str, Query(max_length=500, pattern=r"^[^\x00]*$")]
 Row = Annotated[int | None, Query(ge=0, lt=2**31)]
 
 
@@ -34,7 +33,7 @@ def show_explorer(
     benchmark: Text = "",
     metric: Text = "",
     device_class: Text = "",
-    at: Annotated[int, Query(ge=1, le=100_000)] = 1,
+    at: PageNumber = 1,
 ) -> Response:
     """Show the series that are looked for; `at` is the page."""
     given = {"project": project, "benchmark": benchmark, "metric": metric, "device_class": device_class}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -359,16 +358,8 @@ def test_documents_of_our_own_come_out_with_the_values_that_went_in(imported, se
     assert session.scalars(select(Sample.values)).all() == [values, values]
 
 
-@pytest.fixture
-def samples() -> Path:
-    folder = os.environ.get("RATCHET_TEST_SAMPLES")
-    if not folder:
-        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
-    return Path(folder)
-
-
-def test_recordings_of_the_tools_come_in_whole(imported, samples):
-    folders = [samples / name for name in ("asv", "google-benchmark", "pytest-benchmark")]
+def test_recordings_of_the_tools_come_in_whole(imported, recordings):
+    folders = [recordings / name for name in ("asv", "google-benchmark", "pytest-benchmark")]
     told = imported(*folders, "--commit", SHA, "--date", "2024-01-01")
     assert told["formats"] == {"asv": 1, "google-benchmark": 1, "pytest-benchmark": 2}
     assert (told["stored"], told["refused"]) == (27, [])

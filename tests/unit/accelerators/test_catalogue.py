@@ -1,7 +1,5 @@
 import csv
-import os
 import re
-from pathlib import Path
 
 import pytest
 
@@ -85,16 +83,14 @@ LEFT_OUT = {("TPU-v6e", "fp16")}
 """Figures that the named source does not have: the matrix units of a TPU take no fp16."""
 
 
-def rows():
-    folder = os.environ.get("RATCHET_TEST_SAMPLES")
-    if not folder:
-        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
-    with (Path(folder) / "accelerators.csv").open(newline="", encoding="utf-8") as file:
+@pytest.fixture
+def rows(recordings):
+    with (recordings / "accelerators.csv").open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
-def test_figures_are_those_of_the_collected_facts():
-    for row in rows():
+def test_figures_are_those_of_the_collected_facts(rows):
+    for row in rows:
         entry = ACCELERATORS[SAME.get(row["name"], row["name"])]
         for dtype in ("fp32", "tf32", "bf16", "fp16", "fp8", "int8"):
             stated = row.get(f"{dtype}_tflops") or row.get(f"{dtype}_tops")
@@ -111,8 +107,8 @@ def test_figures_are_those_of_the_collected_facts():
             assert entry.checked in ("no", "partly")
 
 
-def test_every_collected_model_is_listed_and_the_rest_are_sizes_of_them():
-    named = {SAME.get(row["name"], row["name"]) for row in rows()}
+def test_every_collected_model_is_listed_and_the_rest_are_sizes_of_them(rows):
+    named = {SAME.get(row["name"], row["name"]) for row in rows}
     assert set(ACCELERATORS) - named == {"V100-SXM2-16GB", "V100-PCIE-16GB"}
     assert named <= set(ACCELERATORS)
 

@@ -1,6 +1,4 @@
-import os
 import re
-from pathlib import Path
 
 import pytest
 
@@ -339,11 +337,8 @@ def test_name_is_compared_without_the_words_that_say_nothing():
         ("nvidia-smi/rtx-3080-v13.xml", {None}),
     ],
 )
-def test_products_of_recorded_outputs_are_found_or_refused(file, found):
-    folder = os.environ.get("RATCHET_TEST_SAMPLES")
-    if not folder:
-        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
-    names = set(re.findall(r"<product_name>([^<]+)<", (Path(folder) / file).read_text(encoding="utf-8")))
+def test_products_of_recorded_outputs_are_found_or_refused(file, found, recordings):
+    names = set(re.findall(r"<product_name>([^<]+)<", (recordings / file).read_text(encoding="utf-8")))
     assert names
     accelerators = [figures_of(name).accelerator for name in names]
     assert {entry and entry.name for entry in accelerators} == found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -236,11 +235,8 @@ def test_whatever_stands_in_a_file_is_read_or_told(results, fields, columns):
 
 
 @pytest.fixture
-def sample() -> Path:
-    folder = os.environ.get("RATCHET_TEST_SAMPLES")
-    if not folder:
-        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
-    return Path(folder) / "asv"
+def sample(recordings: Path) -> Path:
+    return recordings / "asv"
 
 
 def test_a_real_file_is_read(sample):

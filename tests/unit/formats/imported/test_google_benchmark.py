@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -93,11 +92,8 @@ def test_bad_time_is_told_with_its_place_and_keeps_no_other_out():
 
 
 @pytest.fixture
-def sample() -> Path:
-    folder = os.environ.get("RATCHET_TEST_SAMPLES")
-    if not folder:
-        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
-    return Path(folder) / "google-benchmark" / "googlecpp_output.json"
+def sample(recordings: Path) -> Path:
+    return recordings / "google-benchmark" / "googlecpp_output.json"
 
 
 def test_a_real_file_is_read(sample):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -91,11 +90,8 @@ def test_bad_benchmark_is_told_with_its_place_and_keeps_no_other_out():
 
 
 @pytest.fixture
-def samples() -> Path:
-    folder = os.environ.get("RATCHET_TEST_SAMPLES")
-    if not folder:
-        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
-    return Path(folder) / "pytest-benchmark"
+def samples(recordings: Path) -> Path:
+    return recordings / "pytest-benchmark"
 
 
 def test_real_files_are_read(samples):

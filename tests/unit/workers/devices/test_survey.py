@@ -1,5 +1,4 @@
 import json
-import os
 import shutil
 import threading
 from pathlib import Path
@@ -164,12 +163,9 @@ def test_a_device_without_readings_has_the_names_of_all_of_them_as_null():
 # --- a whole site ---
 
 
-def test_of_recordings_of_many_tools_each_is_read_by_the_reader_of_its_tool():
-    folder = os.environ.get("RATCHET_TEST_SAMPLES")
-    if not folder:
-        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
+def test_of_recordings_of_many_tools_each_is_read_by_the_reader_of_its_tool(recordings):
     tools = {reader.tool for reader in READERS}
-    document = survey_folder(Path(folder))
+    document = survey_folder(recordings)
     read = {
         (source["file"], source["tool"]) for device in document["devices"] if (source := device["source"])
     }

@@ -1,6 +1,4 @@
 import json
-import os
-from pathlib import Path
 
 import pytest
 
@@ -356,11 +354,8 @@ def test_several_documents_of_one_gpu_are_moments_in_their_order():
 
 
 @pytest.fixture
-def sample():
-    folder = os.environ.get("RATCHET_TEST_SAMPLES")
-    if not folder:
-        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
-    return lambda name: read((Path(folder) / "amd-smi" / name).read_text())
+def sample(recordings):
+    return lambda name: read((recordings / "amd-smi" / name).read_text())
 
 
 def told(values):

@@ -1,6 +1,3 @@
-import os
-from pathlib import Path
-
 import pytest
 
 from workers.readings import read
@@ -151,11 +148,8 @@ def test_other_texts_are_not_recognised(text):
 
 
 @pytest.fixture
-def samples():
-    folder = os.environ.get("RATCHET_TEST_SAMPLES")
-    if not folder:
-        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
-    return Path(folder) / "dcgm-exporter"
+def samples(recordings):
+    return recordings / "dcgm-exporter"
 
 
 def told(values):

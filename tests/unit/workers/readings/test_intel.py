@@ -1,6 +1,4 @@
 import json
-import os
-from pathlib import Path
 
 import pytest
 
@@ -180,22 +178,14 @@ def test_json_that_was_cut_is_unreadable():
 # --- recordings that somebody published ---
 
 
-@pytest.fixture
-def samples():
-    folder = os.environ.get("RATCHET_TEST_SAMPLES")
-    if not folder:
-        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
-    return Path(folder)
-
-
-def test_a_real_dump_is_read(samples):
-    told = readings((samples / "xpu-smi" / "xpu-smi_dump_csv.txt").read_text())
+def test_a_real_dump_is_read(recordings):
+    told = readings((recordings / "xpu-smi" / "xpu-smi_dump_csv.txt").read_text())
     assert [reading["power_w"] for reading in told] == [14.61, 14.59, 14.61, 14.61, 14.61]
     assert (told[0]["time"], told[0]["util"], told[0]["sm_clock_hz"]) == ("06:14:46.000", 0.0, None)
 
 
-def test_a_real_table_of_statistics_is_read(samples):
-    (reading,) = readings((samples / "xpu-smi" / "xpu-smi_stats.txt").read_text())
+def test_a_real_table_of_statistics_is_read(recordings):
+    (reading,) = readings((recordings / "xpu-smi" / "xpu-smi_stats.txt").read_text())
     told = {name: value for name, value in reading.items() if value is not None and name != "unavailable"}
     assert told == {
         "util": 0.0,
@@ -208,8 +198,8 @@ def test_a_real_table_of_statistics_is_read(samples):
     }
 
 
-def test_a_real_period_of_intel_gpu_top_is_read(samples):
-    (reading,) = readings((samples / "intel_gpu_top" / "igt.json").read_text())
+def test_a_real_period_of_intel_gpu_top_is_read(recordings):
+    (reading,) = readings((recordings / "intel_gpu_top" / "igt.json").read_text())
     assert reading["util"] == pytest.approx(0.96092944)
     assert (reading["sm_clock_hz"], reading["power_w"]) == (1253085184.0, 3.233528)
     assert reading["foreign_pids"] == [2727837]

@@ -1,6 +1,4 @@
 import json
-import os
-from pathlib import Path
 
 import pytest
 
@@ -113,11 +111,8 @@ def test_columns_are_found_by_name():
 
 
 @pytest.fixture
-def samples():
-    folder = os.environ.get("RATCHET_TEST_SAMPLES")
-    if not folder:
-        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
-    return Path(folder) / "neuron-ls"
+def samples(recordings):
+    return recordings / "neuron-ls"
 
 
 def test_the_recorded_json_tells_the_devices_that_are_there(samples):

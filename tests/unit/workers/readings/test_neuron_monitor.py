@@ -1,6 +1,4 @@
 import json
-import os
-from pathlib import Path
 
 import pytest
 
@@ -115,11 +113,8 @@ def test_a_part_of_another_shape_tells_nothing(part, value):
 # --- a recording of a real instance ---
 
 
-def test_the_recorded_runtime_is_read_as_one_instance():
-    folder = os.environ.get("RATCHET_TEST_SAMPLES")
-    if not folder:
-        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
-    path = Path(folder) / "neuron-monitor" / "inf_runtime_pid20843.json"
+def test_the_recorded_runtime_is_read_as_one_instance(recordings):
+    path = recordings / "neuron-monitor" / "inf_runtime_pid20843.json"
     (device,) = read(path.read_text()).devices
     assert (device.device_class, device.facts["index"]) == ("neuron", None)
     assert device.readings[0]["util"] == pytest.approx(0.02926414908153532 / 4)

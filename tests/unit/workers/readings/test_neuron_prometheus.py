@@ -1,6 +1,3 @@
-import os
-from pathlib import Path
-
 import pytest
 
 from tests.unit.workers.readings.cutting import FIXTURES, assert_every_cut_tells_nothing_else
@@ -97,11 +94,8 @@ def test_all_kinds_of_memory_of_a_core_are_added_except_their_total():
 # --- a recording of a real instance ---
 
 
-def test_the_recorded_scrape_is_read():
-    folder = os.environ.get("RATCHET_TEST_SAMPLES")
-    if not folder:
-        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
-    path = Path(folder) / "neuron-monitor" / "prometheus_inf1_trimmed.prom"
+def test_the_recorded_scrape_is_read(recordings):
+    path = recordings / "neuron-monitor" / "prometheus_inf1_trimmed.prom"
     (device,) = read(path.read_text()).devices
     assert (device.device_class, device.facts["index"]) == ("inf1", 0)
     assert (device.facts["cores"], device.facts["memory_b"]) == (4, 8589934592)

@@ -1,8 +1,5 @@
 """Real outputs of nvidia-smi, against what a person reads in them."""
 
-import os
-from pathlib import Path
-
 import pytest
 
 from workers.readings import read
@@ -12,11 +9,8 @@ MHZ = 10**6
 
 
 @pytest.fixture
-def samples():
-    folder = os.environ.get("RATCHET_TEST_SAMPLES")
-    if not folder:
-        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
-    return Path(folder) / "nvidia-smi"
+def samples(recordings):
+    return recordings / "nvidia-smi"
 
 
 def told(values):

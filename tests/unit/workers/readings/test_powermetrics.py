@@ -1,6 +1,3 @@
-import os
-from pathlib import Path
-
 import pytest
 
 from tests.unit.workers.readings.cutting import assert_every_cut_tells_nothing_else, fixtures
@@ -111,11 +108,8 @@ def test_a_date_in_another_form_is_left_out():
 
 
 @pytest.fixture
-def samples():
-    folder = os.environ.get("RATCHET_TEST_SAMPLES")
-    if not folder:
-        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
-    return Path(folder) / "powermetrics"
+def samples(recordings):
+    return recordings / "powermetrics"
 
 
 def test_a_real_property_list_is_read(samples):

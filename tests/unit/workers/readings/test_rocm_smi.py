@@ -1,6 +1,4 @@
 import json
-import os
-from pathlib import Path
 
 import pytest
 
@@ -189,11 +187,8 @@ def test_a_row_that_is_not_below_its_header_is_refused():
 
 
 @pytest.fixture
-def sample():
-    folder = os.environ.get("RATCHET_TEST_SAMPLES")
-    if not folder:
-        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
-    return lambda name: read((Path(folder) / "rocm-smi" / name).read_text()).devices
+def sample(recordings):
+    return lambda name: read((recordings / "rocm-smi" / name).read_text()).devices
 
 
 def picked(values, *names):

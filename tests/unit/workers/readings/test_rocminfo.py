@@ -1,6 +1,3 @@
-import os
-from pathlib import Path
-
 import pytest
 
 from tests.unit.workers.readings.cutting import assert_every_cut_tells_nothing_else, fixtures
@@ -77,11 +74,8 @@ def test_other_texts_are_not_recognised(text):
 
 
 @pytest.fixture
-def sample():
-    folder = os.environ.get("RATCHET_TEST_SAMPLES")
-    if not folder:
-        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
-    return read((Path(folder) / "rocminfo" / "rocminfo_multi.txt").read_text()).devices
+def sample(recordings):
+    return read((recordings / "rocminfo" / "rocminfo_multi.txt").read_text()).devices
 
 
 def test_real_gpus_beside_processors_are_read(sample):

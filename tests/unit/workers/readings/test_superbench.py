@@ -1,6 +1,4 @@
 import json
-import os
-from pathlib import Path
 
 import pytest
 
@@ -58,11 +56,8 @@ def test_a_file_that_is_cut_tells_nothing_else(path):
 
 
 @pytest.fixture
-def sample():
-    folder = os.environ.get("RATCHET_TEST_SAMPLES")
-    if not folder:
-        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
-    return (Path(folder) / "superbench" / "monitor.jsonl").read_text()
+def sample(recordings):
+    return (recordings / "superbench" / "monitor.jsonl").read_text()
 
 
 def test_a_real_file_of_eight_gpus_is_read(sample):

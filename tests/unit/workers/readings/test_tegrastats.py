@@ -1,6 +1,3 @@
-import os
-from pathlib import Path
-
 import pytest
 
 from tests.unit.workers.readings.cutting import assert_every_cut_tells_nothing_else, fixtures
@@ -154,11 +151,8 @@ def test_other_texts_are_not_recognised(text):
 
 
 @pytest.fixture
-def sample():
-    folder = os.environ.get("RATCHET_TEST_SAMPLES")
-    if not folder:
-        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
-    return (Path(folder) / "tegrastats" / "tegra_burn.log").read_text()
+def sample(recordings):
+    return (recordings / "tegrastats" / "tegra_burn.log").read_text()
 
 
 def test_a_real_log_of_a_xavier_nx_is_read(sample):

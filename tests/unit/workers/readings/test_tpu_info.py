@@ -1,6 +1,3 @@
-import os
-from pathlib import Path
-
 import pytest
 
 from tests.unit.workers.readings.cutting import FIXTURES, assert_every_cut_tells_nothing_else, fixtures
@@ -211,11 +208,8 @@ def test_a_screen_that_was_drawn_twice_is_one_moment():
 
 
 @pytest.fixture
-def sample():
-    folder = os.environ.get("RATCHET_TEST_SAMPLES")
-    if not folder:
-        pytest.skip("RATCHET_TEST_SAMPLES names no folder of recordings")
-    return read((Path(folder) / "tpu-info" / "tpu-info_v6e.txt").read_text())
+def sample(recordings):
+    return read((recordings / "tpu-info" / "tpu-info_v6e.txt").read_text())
 
 
 def test_the_recorded_chips_are_read(sample):
