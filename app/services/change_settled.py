@@ -11,7 +11,7 @@ from typing import Unpack
 
 from sqlalchemy.orm import Session
 
-from app.store.repositories import alerts, outbox
+from app.store.repositories import origins, outbox
 from app.store.tables import ChangePoint
 
 TOPIC = "change.follow"
@@ -27,7 +27,7 @@ BATCH = 100
 
 def change_settled(session: Session, change: ChangePoint) -> None:
     """Have looked at where a change came from; many of one commit at once are one message."""
-    its = alerts.repositories_of(session, change.project_id)
+    its = origins.repositories_of(session, change.project_id)
     if any(repository.branch == change.branch for repository in its):
         want_following(session, change.commit_id, delay_s=SETTLING_S)
 
@@ -39,7 +39,7 @@ def want_following(session: Session, commit_id: int, **when: Unpack[outbox.When]
 
 def find_unfollowed(session: Session, *, older_than: timedelta) -> int:
     """Have looked at what a task that died should have; return of how many commits."""
-    waiting = alerts.commits_to_follow(session, WITHIN, BATCH)
+    waiting = origins.commits_to_follow(session, WITHIN, BATCH)
     for commit_id in waiting:
         want_following(session, commit_id, sent_before=older_than)
     return len(waiting)

@@ -8,13 +8,13 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.domain.alerts import Acceptance
 from app.domain.changes import STANDING, ChangeState
+from app.domain.notices import Acceptance
 from app.domain.results import Better
 from app.services.access import Principal
 from app.services.series_document import series_document, visible_series
 from app.services.visibility import visible_project
-from app.store.repositories import alerts, changes
+from app.store.repositories import changes, origins
 from app.store.repositories.changes import ChangeContext
 from app.store.tables import ChangePoint, Job, Series
 
@@ -133,7 +133,7 @@ def _size(change: ChangePoint, unit: str) -> str:
 
 def _documents(session: Session, found: Sequence[ChangeContext]) -> list[dict[str, Any]]:
     jobs, ids = _jobs(session, found), [context.change.id for context in found]
-    accepted, pulls = alerts.acceptances(session, ids), alerts.pulls_of(session, ids)
+    accepted, pulls = origins.acceptances(session, ids), origins.pulls_of(session, ids)
     return [
         {
             **_document(context, jobs.get(context.change.request_id or 0)),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import date
 
-from app.domain.alerts import ExtraCost
 from app.domain.arithmetic import divide, multiply
 from app.domain.derived import Derived, Given, derive
+from app.domain.notices import ExtraCost
 from app.domain.units import Quantity, dimension, unit_of
 
 NO_PRICE = "no_price"

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from app.domain.alerts import Acceptance
 from app.domain.forge import MergedPull
-from app.store.repositories import alerts, clock, pulls
+from app.domain.notices import Acceptance
+from app.store.repositories import clock, origins, pulls
 from app.store.tables import ChangePoint, Repository
 
 
 def accept_told(session: Session, repository: Repository, number: int, by: str, reason: str) -> int:
     """Accept what a merged pull request was told and nobody accepted yet; return how many changes that are."""
     told = Acceptance(by=by, reason=reason, at=clock.now(session), number=number)
-    standing = alerts.unaccepted(session, repository.id, number)
+    standing = origins.unaccepted(session, repository.id, number)
     for change_id in standing:
-        alerts.accept(session, change_id, repository.id, told)
+        origins.accept(session, change_id, repository.id, told)
     return len(standing)
 
 
@@ -36,14 +36,14 @@ def accept_beforehand(
     """
     earlier = _of_what_it_corrects(session, change) or _of_pull(session, repository, pull)
     if earlier is not None:
-        alerts.accept(session, change.id, repository.id, earlier)
+        origins.accept(session, change.id, repository.id, earlier)
 
 
 def _of_what_it_corrects(session: Session, change: ChangePoint) -> Acceptance | None:
     """Return the acceptance of the change that this one takes the place of: it is the same, told better."""
     if change.corrects_id is None:
         return None
-    return alerts.acceptances(session, [change.corrects_id]).get(change.corrects_id)
+    return origins.acceptances(session, [change.corrects_id]).get(change.corrects_id)
 
 
 def _of_pull(session: Session, repository: Repository, pull: MergedPull | None) -> Acceptance | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
-from app.domain.alerts import CommitRange
+from app.domain.notices import CommitRange
 from app.services.change_settled import WITHIN, want_following
 from app.services.forge.accept_changes import accept_beforehand
 from app.services.forge.look_at_change import Found, Question
-from app.services.forge.tell_alert import tell_alert
-from app.store.repositories import alerts, clock, forge
+from app.services.forge.tell_notice import tell_notice
+from app.store.repositories import clock, forge, origins
 from app.store.tables import ChangePoint, Commit, Origin
 
 
@@ -22,7 +22,7 @@ def follow_change(
     pull = found.pull
     if pull is not None and pull.merged_at < clock.now(session) - WITHIN:
         pull = None
-    for change in alerts.unfollowed(session, commit_id, question.branch, WITHIN):
+    for change in origins.unfollowed(session, commit_id, question.branch, WITHIN):
         previous = session.get_one(Commit, change.previous_commit_id).sha
         if pull is not None and previous not in found.ranges:  # confirmed meanwhile
             want_following(session, commit_id)
@@ -33,7 +33,7 @@ def follow_change(
         sole = pull if previous in found.its_own else None
         accept_beforehand(session, repository, change, sole)
     if pull is not None:
-        tell_alert(session, settings, repository, pull.number, is_silent=found.is_silent)
+        tell_notice(session, settings, repository, pull.number, is_silent=found.is_silent)
 
 
 def _origin(change: ChangePoint, repository_id: int, number: int | None, its: CommitRange | None) -> Origin:
@@ -49,6 +49,6 @@ def _origin(change: ChangePoint, repository_id: int, number: int | None, its: Co
 
 def show_again(session: Session, settings: ServiceSettings, commit_id: int) -> None:
     """Bring up to date what is told of a commit's changes: some were taken back."""
-    for repository_id, number in alerts.numbers_of(session, commit_id):
+    for repository_id, number in origins.numbers_of(session, commit_id):
         repository = forge.locked(session, repository_id)
-        tell_alert(session, settings, repository, number, is_silent=True)
+        tell_notice(session, settings, repository, number, is_silent=True)

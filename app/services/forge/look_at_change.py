@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
-from app.domain.alerts import CommitRange
 from app.domain.errors import DataError
 from app.domain.forge import MergedPull, Place
+from app.domain.notices import CommitRange
 from app.domain.results import CommitRef
 from app.integrations.forge import Forge
 from app.services.change_settled import WITHIN
 from app.services.forge.mirrors import Mirror, fetched, ours
-from app.store.repositories import alerts
+from app.store.repositories import origins
 from app.store.tables import Commit
 
 NEVER = "never"
@@ -56,8 +56,8 @@ class Found:
 def question_of(session: Session, commit_id: int) -> Question | None:
     """Return what the forge is to be asked of a commit; None where there is nothing."""
     commit = session.get_one(Commit, commit_id)
-    for repository in alerts.repositories_of(session, commit.project_id):
-        changes = alerts.unfollowed(session, commit_id, repository.branch, WITHIN)
+    for repository in origins.repositories_of(session, commit.project_id):
+        changes = origins.unfollowed(session, commit_id, repository.branch, WITHIN)
         if changes:
             previous = {session.get_one(Commit, change.previous_commit_id).sha for change in changes}
             return Question(

@@ -14,7 +14,7 @@ from app.reports.pull_request.markdown import code, words
 from app.services.forge.accept_changes import accept_told
 from app.services.forge.answer_of import why_not
 from app.services.forge.receive_delivery import OBEY, want_look
-from app.services.forge.tell_alert import tell_alert
+from app.services.forge.tell_notice import tell_notice
 from app.services.forge.tell_pull import tell_pull
 from app.services.forge.want_text import want_text
 from app.services.plan_check import Wish
@@ -122,7 +122,7 @@ def _accept_told(
     n = accept_told(session, repository, asked.number, asked.author, command.reason)
     if n == 0:
         return False
-    tell_alert(session, settings, repository, asked.number, is_silent=True)
+    tell_notice(session, settings, repository, asked.number, is_silent=True)
     object_ = f"pull/{repository.id}/{asked.number}"
     access.audit(session, asked.author, "changes.accepted", object_, asked=asked.text[:500], changes=n)
     return True

@@ -1,6 +1,5 @@
 """The tables, one module per group of nouns; importing this package maps them all."""
 
-from app.store.tables.alerts import Acceptance, Origin
 from app.store.tables.base import Table
 from app.store.tables.changes import ChangePoint, History
 from app.store.tables.fleet import Control, Device, Environment, Epoch, SelfCheck, Worker
@@ -18,6 +17,7 @@ from app.store.tables.measured import (
     Upload,
 )
 from app.store.tables.messages import Redelivery, Watermark
+from app.store.tables.origins import Acceptance, Origin
 from app.store.tables.projects import BenchmarkCase, Commit, Project
 from app.store.tables.service import AuditLog, BrowserSession, Key, Outbox, Token
 from app.store.tables.triggers import MeasureRequest, MergeGroup, Schedule, ScheduleTick

@@ -59,8 +59,8 @@ class Line:
         self.world.happens(number, "closed")
         return shas[-1]
 
-    def alerts(self, number: int = 1) -> list[str]:
-        """Return the alerts on a pull request, as they read now, without their marker."""
+    def notices(self, number: int = 1) -> list[str]:
+        """Return the notices on a pull request, as they read now, without their marker."""
         marker = f"<!-- ratchet:alert:5:{number} -->\n"
         bodies = [c["body"] for c in self.world.github.comments.values() if c["issue"] == number]
         return [body.removeprefix(marker) for body in bodies if body.startswith(marker)]

@@ -48,7 +48,7 @@ def acceptance(line: Line) -> dict[str, Any] | None:
 
 def test_a_merged_pull_request_is_accepted_and_its_comment_says_so(told: Line) -> None:
     say(told.world, f"/ratchet accept {WHY}")
-    (comment,) = told.alerts()
+    (comment,) = told.notices()
     assert comment.startswith("### ✓ Accepted: 1 result is worse since this was merged")
     assert f"| `grace` | {WHY} |" in comment
     assert "/ratchet accept" not in comment
@@ -113,7 +113,7 @@ def test_what_is_found_later_is_told_beside_what_was_accepted(line: Line) -> Non
     say(line.world, f"/ratchet accept {WHY}")
     line.measure(20 * MIB, **OTHER)
     line.world.settle()
-    (comment,) = line.alerts()
+    (comment,) = line.notices()
     assert comment.startswith("### ✗ 1 result is worse since this was merged · decode")
     assert "#### Accepted (1)" in comment
 
@@ -122,14 +122,14 @@ def test_what_is_taken_back_is_so_although_it_was_accepted(told: Line) -> None:
     say(told.world, f"/ratchet accept {WHY}")
     told.measure(BETTER)
     told.world.settle()
-    (comment,) = told.alerts()
+    (comment,) = told.notices()
     assert comment.startswith("### ✓ Taken back")
 
 
 def test_what_was_accepted_while_it_was_open_is_recorded_and_not_told(accepted_open: Line) -> None:
     worse(accepted_open)
     accepted_open.world.settle()
-    assert accepted_open.alerts() == []
+    assert accepted_open.notices() == []
     said = acceptance(accepted_open)
     assert said is not None
     assert (said["by"], said["reason"], said["pull_request"]) == ("grace", WHY, 1)
@@ -143,14 +143,14 @@ def test_an_acceptance_of_an_earlier_head_counts_for_nothing(accepted_open: Line
     worse(accepted_open)
     accepted_open.world.settle()
     assert acceptance(accepted_open) is None
-    assert len(accepted_open.alerts()) == 1
+    assert len(accepted_open.notices()) == 1
 
 
 def test_commits_of_one_pull_request_are_all_accepted_with_it(accepted_open: Line) -> None:
     worse(accepted_open, commits=3)
     accepted_open.world.settle()
     assert acceptance(accepted_open) is not None
-    assert accepted_open.alerts() == []
+    assert accepted_open.notices() == []
 
 
 @pytest.mark.parametrize("by_pull_request", [True, False])
@@ -167,7 +167,7 @@ def test_what_others_may_have_caused_is_told_although_one_was_accepted(
     worse(line)
     line.world.settle()
     assert acceptance(line) is None
-    assert len(line.alerts()) == 1
+    assert len(line.notices()) == 1
 
 
 def test_a_correction_inherits_the_acceptance_of_what_it_takes_the_place_of(told: Line) -> None:
@@ -190,6 +190,6 @@ def test_a_correction_inherits_the_acceptance_of_what_it_takes_the_place_of(told
     said = acceptance(told)
     assert said is not None
     assert said["reason"] == WHY
-    (comment,) = told.alerts()
+    (comment,) = told.notices()
     assert comment.startswith("### ✓ Accepted: 1 result")
     assert "Taken back" not in comment

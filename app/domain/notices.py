@@ -45,7 +45,7 @@ class CommitRange:
 
 
 @dataclass(frozen=True)
-class AlertedChange:
+class NoticedChange:
     """One confirmed change for the worse of one series, as a merged pull request is told of it."""
 
     series: int
@@ -78,9 +78,9 @@ class AlertedChange:
 
 
 @dataclass(frozen=True)
-class Alert:
+class Notice:
     """All that a merged pull request is told."""
 
     project: str
     branch: str
-    changes: tuple[AlertedChange, ...]
+    changes: tuple[NoticedChange, ...]

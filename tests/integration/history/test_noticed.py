@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.services.forge.tell_alert import alert_of
-from app.store.repositories import alerts
+from app.services.forge.tell_notice import notice_of
+from app.store.repositories import origins
 from app.store.tables import Origin, Repository
 from tests.factories.histories import deliver, sha
 from tests.integration.history.conftest import Branch
@@ -27,7 +27,7 @@ def test_change_that_was_measured_in_pairs_names_its_run_and_its_device_time(sus
         came_with = {"commits": [[sha(12), "slower"]], "n_commits": 1, "shown": "confirmed"}
         session.add(Origin(change_point_id=1, repository_id=repository.id, number=12, **came_with))
         session.flush()
-        (change,) = alert_of(session, repository, alerts.told(session, repository.id, 12)).changes
+        (change,) = notice_of(session, repository, origins.told(session, repository.id, 12)).changes
     assert change.reason == "measured in pairs: regressed"
     assert change.run is not None
     assert change.stands

@@ -20,7 +20,7 @@ __all__ = ["line"]
 def test_the_merged_pull_request_is_told_with_size_series_and_commit(line: Line) -> None:
     sha = worse(line)
     line.world.settle()
-    (told,) = line.alerts()
+    (told,) = line.notices()
     assert told.startswith(
         "### ✗ 1 result is worse since this was merged · resize\\[batch=32\\]/peak\\_memory"
     )
@@ -36,7 +36,7 @@ def test_the_merged_pull_request_is_told_with_size_series_and_commit(line: Line)
 def test_however_it_was_merged(line: Line, commits: int) -> None:
     worse(line, commits=commits)
     line.world.settle()
-    (told,) = line.alerts()
+    (told,) = line.notices()
     assert ("one of 3 commits" in told) is (commits == 3)
 
 
@@ -48,8 +48,8 @@ def test_where_several_pull_requests_can_be_the_cause_the_measured_one_is_told_a
     other = line.merge(2, "Read ahead")
     sha = worse(line)
     line.world.settle()
-    (told,) = line.alerts(1)
-    assert line.alerts(2) == []
+    (told,) = line.notices(1)
+    assert line.notices(2) == []
     assert told.index(f"- `{sha[:10]}` Keep all images") < told.index(f"- `{other[:10]}` Read ahead")
     assert "one of 2 commits" in told
 
@@ -61,7 +61,7 @@ def test_several_series_are_one_comment(line: Line) -> None:
     line.world.settle()
     line.measure(20 * MIB, **OTHER)
     line.world.settle()
-    (told,) = line.alerts()
+    (told,) = line.notices()
     assert "2 results are worse" in told
     assert told.index("decode[") < told.index("resize[")
 
@@ -82,7 +82,7 @@ def test_an_improvement_is_not_told(line: Line) -> None:
     line.measure(80 * MIB)
     assert [change["worse"] for change in line.changes()] == [False]
     line.world.settle()
-    assert line.alerts() == []
+    assert line.notices() == []
 
 
 def test_what_is_the_machines_blames_nobody(line: Line) -> None:
@@ -90,7 +90,7 @@ def test_what_is_the_machines_blames_nobody(line: Line) -> None:
     with line.world.service.database.session() as session:
         session.execute(text("update change_point set label = 'machine_change'"))
     line.world.settle()
-    assert line.alerts() == []
+    assert line.notices() == []
 
 
 def test_another_branch_is_nobodys_business(line: Line) -> None:
@@ -99,7 +99,7 @@ def test_another_branch_is_nobodys_business(line: Line) -> None:
         session.execute(text("update repository set branch = 'release'"))
     line.measure(MORE)
     line.world.settle()
-    assert line.alerts() == []
+    assert line.notices() == []
 
 
 def test_a_commit_that_came_with_no_pull_request_is_asked_for_once(line: Line) -> None:
@@ -114,7 +114,7 @@ def test_a_commit_that_came_with_no_pull_request_is_asked_for_once(line: Line) -
 def test_what_was_merged_long_ago_is_not_told(line: Line) -> None:
     worse(line, merged_at="2020-01-01T00:00:00Z")
     line.world.settle()
-    assert line.alerts() == []
+    assert line.notices() == []
 
 
 def test_settings_that_want_no_comment_are_heeded(line: Line) -> None:
@@ -128,7 +128,7 @@ def test_settings_that_want_no_comment_are_heeded(line: Line) -> None:
     line.measure(MORE)
     line.world.settle()
     assert line.changes()[0]["worse"] is True
-    assert line.alerts() == []
+    assert line.notices() == []
 
 
 def test_what_turns_out_to_be_none_is_taken_back_in_place(line: Line) -> None:
@@ -137,7 +137,7 @@ def test_what_turns_out_to_be_none_is_taken_back_in_place(line: Line) -> None:
     line.measure(BETTER)
     line.world.settle()
     assert [change["state"] for change in line.changes(state="all")].count("corrected") == 1
-    (told,) = line.alerts()
+    (told,) = line.notices()
     assert told.startswith("### ✓ Taken back: nothing is known to be worse since this was merged")
     assert "later results of its commit say otherwise |" in told
 
@@ -146,7 +146,7 @@ def test_what_was_taken_back_before_anybody_was_told_is_not_told(line: Line) -> 
     worse(line)
     line.measure(BETTER)
     line.world.settle()
-    assert line.alerts() == []
+    assert line.notices() == []
 
 
 @pytest.mark.parametrize("is_taken_back", [False, True])
@@ -161,7 +161,7 @@ def test_a_message_that_was_lost_is_found_in_the_changes(line: Line, is_taken_ba
     with line.world.service.database.session() as session:
         assert find_unfollowed(session, older_than=timedelta(0)) == 1
     line.world.settle()
-    (told,) = line.alerts()
+    (told,) = line.notices()
     assert told.startswith("### ✓ Taken back" if is_taken_back else "### ✗ 1 result is worse")
     with line.world.service.database.session() as session:
         assert find_unfollowed(session, older_than=timedelta(0)) == 0
@@ -171,14 +171,14 @@ def test_an_answer_that_never_came_makes_no_second_comment(line: Line) -> None:
     worse(line)
     line.world.github.moods = [Mood(cut_after=True)]
     line.world.settle()
-    assert len(line.alerts()) == 1
+    assert len(line.notices()) == 1
 
 
 def test_nothing_else_is_posted_on_the_merged_pull_request(line: Line) -> None:
     worse(line)
     line.world.settle()
     assert [comment["issue"] for comment in line.world.github.comments.values()] == [1]
-    assert len(line.world.github.comments) == len(line.alerts())
+    assert len(line.world.github.comments) == len(line.notices())
 
 
 def test_the_message_waits_for_the_other_series_of_its_commit(line: Line) -> None:

@@ -8,24 +8,24 @@ from sqlalchemy.orm import Session
 
 from app.analysis.efficiency.cost import extra_cost
 from app.config import ServiceSettings
-from app.domain.alerts import Acceptance, Alert, AlertedChange, CommitRange, ExtraCost
 from app.domain.changes import ChangeState
 from app.domain.forge import CommentText
+from app.domain.notices import Acceptance, CommitRange, ExtraCost, Notice, NoticedChange
 from app.domain.results import CommitRef
-from app.reports.pull_request.alert import alert_body, alert_marker
+from app.reports.pull_request.notice import notice_body, notice_marker
 from app.services.derive_values import price_for
 from app.services.forge.want_text import want_text
-from app.store.repositories import alerts, targets
-from app.store.repositories.alerts import Told
+from app.store.repositories import origins, targets
+from app.store.repositories.origins import Told
 from app.store.tables import ChangePoint, Project, Repository
 
 
 def key_of(repository: Repository, number: int) -> str:
-    """Return what a pull request's alert is known by."""
+    """Return what a pull request's notice is known by."""
     return f"alert/{repository.id}/{number}"
 
 
-def tell_alert(
+def tell_notice(
     session: Session, settings: ServiceSettings, repository: Repository, number: int, *, is_silent: bool
 ) -> None:
     """Have a merged pull request told what came with it, once there is something; the caller has locked the repository.
@@ -37,38 +37,38 @@ def tell_alert(
         number: its number.
         is_silent: whether no comment is made; one that is there is kept true all the same.
     """
-    rows = alerts.told(session, repository.id, number)
-    told = alert_of(session, repository, rows)
+    rows = origins.told(session, repository.id, number)
+    told = notice_of(session, repository, rows)
     key = key_of(repository, number)
     has_one = targets.one(session, key) is not None
     if has_one or (not is_silent and any(change.stands for change in told.changes)):
-        marker = alert_marker(repository.external_id, number)
-        text = CommentText(number, marker, alert_body(told, marker, settings.address))
+        marker = notice_marker(repository.external_id, number)
+        text = CommentText(number, marker, notice_body(told, marker, settings.address))
         want_text(session, repository, key, text)
     for row in rows:
         row.origin.shown = row.change.state
     session.flush()
 
 
-def alert_of(session: Session, repository: Repository, rows: Sequence[Told]) -> Alert:
+def notice_of(session: Session, repository: Repository, rows: Sequence[Told]) -> Notice:
     """Return what is told of these changes; of two that are one corrected and its correction, the newer alone."""
     replaced = {row.change.corrects_id for row in rows}
     shown = [
         row for row in rows if row.change.id not in replaced or row.change.state != ChangeState.CORRECTED
     ]
     asked = {row.change.request_id for row in shown if row.change.request_id is not None}
-    runs = alerts.runs_of_requests(session, asked) if asked else {}
-    accepted = alerts.acceptances(session, [row.change.id for row in shown])
+    runs = origins.runs_of_requests(session, asked) if asked else {}
+    accepted = origins.acceptances(session, [row.change.id for row in shown])
     project = session.get_one(Project, repository.project_id)
     changes = tuple(
         _change(row, runs.get(row.change.request_id or 0), accepted.get(row.change.id)) for row in shown
     )
-    return Alert(project.name, repository.branch, changes)
+    return Notice(project.name, repository.branch, changes)
 
 
-def _change(row: Told, run: int | None, acceptance: Acceptance | None) -> AlertedChange:
+def _change(row: Told, run: int | None, acceptance: Acceptance | None) -> NoticedChange:
     change, series = row.change, row.series
-    return AlertedChange(
+    return NoticedChange(
         series=series.id,
         benchmark=row.case.benchmark,
         params=row.case.params,

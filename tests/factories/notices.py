@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from app.domain.alerts import Acceptance, Alert, AlertedChange, CommitRange, ExtraCost
+from app.domain.notices import Acceptance, CommitRange, ExtraCost, Notice, NoticedChange
 from app.domain.results import CommitRef
 
 BEFORE = "8d03c27e1f0a5b64932cc1de07af3a9951e2b6d0"
@@ -15,7 +15,7 @@ ALONE = CommitRange(BEFORE, COMMIT, (COMMIT,), 1)
 AMONG = CommitRange(BEFORE, COMMIT, (COMMIT, EARLIER), 2)
 
 
-def changed(**fields: Any) -> AlertedChange:
+def changed(**fields: Any) -> NoticedChange:
     """Return a latency that became 6 % worse, found by later points."""
     known: dict[str, Any] = {
         "series": 31,
@@ -34,10 +34,10 @@ def changed(**fields: Any) -> AlertedChange:
         "range": ALONE,
         "reason": "confirmed by later points",
     }
-    return AlertedChange(**(known | fields))
+    return NoticedChange(**(known | fields))
 
 
-def paired(**fields: Any) -> AlertedChange:
+def paired(**fields: Any) -> NoticedChange:
     """Return one that was measured in pairs, with its cost."""
     known: dict[str, Any] = {
         "series": 32,
@@ -55,7 +55,7 @@ def paired(**fields: Any) -> AlertedChange:
     return changed(**(known | fields))
 
 
-def memory(**fields: Any) -> AlertedChange:
+def memory(**fields: Any) -> NoticedChange:
     """Return an exact metric that grew."""
     known: dict[str, Any] = {
         "series": 33,
@@ -72,61 +72,61 @@ def memory(**fields: Any) -> AlertedChange:
     return changed(**(known | fields))
 
 
-def alert(*changes: AlertedChange) -> Alert:
+def notice(*changes: NoticedChange) -> Notice:
     """Return what is told of these changes."""
-    return Alert("acme/vision", "main", changes)
+    return Notice("acme/vision", "main", changes)
 
 
-def one() -> Alert:
+def one() -> Notice:
     """Return one change of one commit."""
-    return alert(paired())
+    return notice(paired())
 
 
-def several() -> Alert:
+def several() -> Notice:
     """Return changes of which any of two commits can be the cause."""
-    return alert(changed(range=AMONG), paired(range=AMONG), memory(range=AMONG))
+    return notice(changed(range=AMONG), paired(range=AMONG), memory(range=AMONG))
 
 
-def taken_back() -> Alert:
+def taken_back() -> Notice:
     """Return one change that turned out to be none."""
-    return alert(changed(taken_back="it begins with another commit"))
+    return notice(changed(taken_back="it begins with another commit"))
 
 
-def partly_taken_back() -> Alert:
+def partly_taken_back() -> Notice:
     """Return one change that holds, and another one that does not."""
-    return alert(paired(), changed(taken_back="it is a spike"))
+    return notice(paired(), changed(taken_back="it is a spike"))
 
 
 SAID = Acceptance("grace", "the new tokenizer is worth it", datetime(2026, 11, 20, tzinfo=UTC), 12)
 
 
-def accepted() -> Alert:
+def accepted() -> Notice:
     """Return two changes that somebody wants."""
-    return alert(paired(acceptance=SAID), changed(acceptance=SAID))
+    return notice(paired(acceptance=SAID), changed(acceptance=SAID))
 
 
-def partly_accepted() -> Alert:
+def partly_accepted() -> Notice:
     """Return a change that somebody wants, and another one that was found later."""
-    return alert(paired(acceptance=SAID), changed())
+    return notice(paired(acceptance=SAID), changed())
 
 
-def unknown_line() -> Alert:
+def unknown_line() -> Notice:
     """Return a change whose commits the repository does not know."""
-    return alert(changed(range=CommitRange(BEFORE, COMMIT, (COMMIT,), None)))
+    return notice(changed(range=CommitRange(BEFORE, COMMIT, (COMMIT,), None)))
 
 
-def hostile() -> Alert:
+def hostile() -> Notice:
     """Return changes whose names and subjects would do harm if they could."""
     evil = CommitRef("b" * 40, "<!-- ratchet:alert:5:12 --> @everyone ![x](https://evil.example) fixes #1 |")
     its_range = CommitRange("a" * 40, evil, (evil,), 1)
     name = "a|b`<img src=x onerror=alert(1)>@everyone\n/ratchet accept it"
-    return alert(changed(benchmark=name, params={"p|": "`[x](y)`"}, device_class="d|`", range=its_range))
+    return notice(changed(benchmark=name, params={"p|": "`[x](y)`"}, device_class="d|`", range=its_range))
 
 
-def many(n: int = 5_000) -> Alert:
+def many(n: int = 5_000) -> Notice:
     """Return as many changes as a commit can have series, each of a range of its own length."""
     ranges = [CommitRange(f"{i:040x}", COMMIT, (COMMIT,) * 10, 40 + i) for i in range(50)]
-    return alert(
+    return notice(
         *(
             changed(series=i, benchmark=f"b{i}" + "x" * 150, after=0.0125 + i / 1e6, range=ranges[i % 50])
             for i in range(n)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
-from app.domain.alerts import Alert, AlertedChange, CommitRange
+from app.domain.notices import CommitRange, Notice, NoticedChange
 from app.domain.results import CommitRef, case_label
 from app.reports import quantities
 from app.reports.pull_request.check_text import LIMIT_B
@@ -28,36 +28,36 @@ PAIRS = "measured in pairs"
 AT_FIRST = "its results"
 
 
-def alert_marker(repository: int, number: int) -> str:
+def notice_marker(repository: int, number: int) -> str:
     """Return the line that the comment begins with, and that no reader sees."""
     return f"<!-- ratchet:alert:{repository}:{number} -->"
 
 
-def alert_body(alert: Alert, marker: str, address: str, *, limit_b: int = LIMIT_B) -> str:
+def notice_body(notice: Notice, marker: str, address: str, *, limit_b: int = LIMIT_B) -> str:
     """Return the comment as Markdown in at most `limit_b` bytes, the worst change first.
 
     Args:
-        alert: what is told.
+        notice: what is told.
         marker: the line that the comment begins with.
         address: where the service is.
         limit_b: how long it may be [B of UTF-8].
     """
-    changes = sorted(alert.changes, key=_badness, reverse=True)
+    changes = sorted(notice.changes, key=_badness, reverse=True)
     standing = [change for change in changes if change.stands]
     taken_back = [change for change in changes if change.taken_back]
     accepted = [change for change in changes if change.acceptance and not change.taken_back]
-    page = f"{address}/api/v1/changes?project={quote(alert.project, safe='')}"
-    opening = [f"{marker}\n### {_title(standing, accepted)}", _where(standing or accepted, alert.branch)]
+    page = f"{address}/api/v1/changes?project={quote(notice.project, safe='')}"
+    opening = [f"{marker}\n### {_title(standing, accepted)}", _where(standing or accepted, notice.branch)]
     sections = [
         _section("Worse", standing, address),
         _accepted(accepted, address),
         _taken_back(taken_back, address),
     ]
-    end = [_what_can_be_said(standing), f"<sub>[all changes of {code(alert.project)}]({page})</sub>"]
+    end = [_what_can_be_said(standing), f"<sub>[all changes of {code(notice.project)}]({page})</sub>"]
     return fitted(opening, sections, end, page, limit_b)
 
 
-def _badness(change: AlertedChange) -> tuple[float, int]:
+def _badness(change: NoticedChange) -> tuple[float, int]:
     """Return how much worse it is: by the ratio of its levels, those without one last."""
     before, after = change.before, change.after
     if before is None or after is None or before * after <= 0:
@@ -65,7 +65,7 @@ def _badness(change: AlertedChange) -> tuple[float, int]:
     return abs(math.log(after / before)), -change.series
 
 
-def _title(standing: Sequence[AlertedChange], accepted: Sequence[AlertedChange]) -> str:
+def _title(standing: Sequence[NoticedChange], accepted: Sequence[NoticedChange]) -> str:
     if standing:
         return words(f"✗ {_are_worse(standing)}")
     if accepted:
@@ -73,18 +73,18 @@ def _title(standing: Sequence[AlertedChange], accepted: Sequence[AlertedChange])
     return "✓ Taken back: nothing is known to be worse since this was merged"
 
 
-def _are_worse(changes: Sequence[AlertedChange]) -> str:
+def _are_worse(changes: Sequence[NoticedChange]) -> str:
     worst, n = changes[0], len(changes)
     are = f"{count(n, 'result')} {'is' if n == 1 else 'are'} worse since this was merged"
     size = f" {quantities.change(worst.change)}" if worst.change is not None else ""
     return f"{are} · {'worst ' if n > 1 else ''}{_name(worst)}{size}"
 
 
-def _name(change: AlertedChange) -> str:
+def _name(change: NoticedChange) -> str:
     return f"{case_label(change.benchmark, change.params)}/{change.metric}"
 
 
-def _where(standing: Sequence[AlertedChange], branch: str) -> str:
+def _where(standing: Sequence[NoticedChange], branch: str) -> str:
     """Return which commits it came with: a sentence, or one for each range of them."""
     ranges = list(dict.fromkeys(change.range for change in standing))
     if not ranges:
@@ -114,7 +114,7 @@ def _commit(commit: CommitRef) -> str:
     return f"{code(commit.sha[:10])}{subject}"
 
 
-def _section(title: str, changes: Sequence[AlertedChange], address: str) -> Section:
+def _section(title: str, changes: Sequence[NoticedChange], address: str) -> Section:
     """Return a table; a column in which nothing is known of any of them is left out."""
     has_cost = any(change.cost for change in changes)
     names = ["result", "before → after", "change", "interval", *["costs"] * has_cost, "confirmed by"]
@@ -123,7 +123,7 @@ def _section(title: str, changes: Sequence[AlertedChange], address: str) -> Sect
     return Section(title, f"{_line(names)}\n{_line(marks)}", rows)
 
 
-def _row(change: AlertedChange, address: str, *, has_cost: bool) -> str:
+def _row(change: NoticedChange, address: str, *, has_cost: bool) -> str:
     levels = " → ".join(quantities.before_after(change.before, change.after, change.unit))
     numbers = [levels, f"**{quantities.change(change.change)}**", _interval(change)]
     cost = [_unbroken(_cost(change))] * has_cost
@@ -134,16 +134,16 @@ def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _linked(change: AlertedChange, address: str) -> str:
+def _linked(change: NoticedChange, address: str) -> str:
     page = f"{address}/api/v1/series/{change.series}/changes"
     return f"[{code(_name(change))}]({page}) on {code(change.device_class)}"
 
 
-def _interval(change: AlertedChange) -> str:
+def _interval(change: NoticedChange) -> str:
     return "exact" if change.is_exact else quantities.interval(change.ci_low, change.ci_high)
 
 
-def _cost(change: AlertedChange) -> str:
+def _cost(change: NoticedChange) -> str:
     cost = change.cost
     if cost is None:
         return quantities.ABSENT
@@ -158,13 +158,13 @@ def _more(value: float) -> str:
     return f"+{quantities.trim(f'{value:.3g}') if value < 1_000 else f'{value:.0f}'}"
 
 
-def _how(change: AlertedChange, address: str) -> str:
+def _how(change: NoticedChange, address: str) -> str:
     if change.reason.startswith(PAIRS):
         return f"[pairs]({address}/runs/{change.run})" if change.run is not None else "pairs"
     return HOW.get(change.reason, AT_FIRST)
 
 
-def _accepted(changes: Sequence[AlertedChange], address: str) -> Section:
+def _accepted(changes: Sequence[NoticedChange], address: str) -> Section:
     names, marks = ["result", "change", "accepted by", "why"], ["---", "---:", "---", "---"]
     rows = [
         _line(
@@ -181,7 +181,7 @@ def _accepted(changes: Sequence[AlertedChange], address: str) -> Section:
     return Section("Accepted", f"{_line(names)}\n{_line(marks)}", rows)
 
 
-def _taken_back(changes: Sequence[AlertedChange], address: str) -> Section:
+def _taken_back(changes: Sequence[NoticedChange], address: str) -> Section:
     head = f"{_line(['result', 'told before', 'why it does not hold'])}\n{_line(['---', '---:', '---'])}"
     rows = [
         _line([_linked(its, address), _unbroken(quantities.change(its.change)), words(its.taken_back)])
@@ -194,7 +194,7 @@ def _unbroken(numbers: str) -> str:
     return numbers.replace(" ", "\u00a0")
 
 
-def _what_can_be_said(standing: Sequence[AlertedChange]) -> str:
+def _what_can_be_said(standing: Sequence[NoticedChange]) -> str:
     if not standing:
         return ""
     return "If this is wanted, comment `/ratchet accept REASON`, and the new level is what counts."

@@ -11,8 +11,8 @@ from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
-from app.domain.alerts import Acceptance
 from app.domain.changes import ChangeState
+from app.domain.notices import Acceptance
 from app.store import tables
 from app.store.tables import (
     BenchmarkCase,

@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from app.domain.alerts import ExtraCost
-from app.reports.pull_request import alert_body, alert_marker
+from app.domain.notices import ExtraCost
+from app.reports.pull_request import notice_body, notice_marker
 from app.reports.pull_request.markdown import size_b
-from tests.factories import alerts
+from tests.factories import notices
 
 GOLDEN = Path(__file__).parents[2] / "data" / "reports" / "pull_request"
 ADDRESS = "https://ratchet.example"
-MARKER = alert_marker(5, 12)
+MARKER = notice_marker(5, 12)
 
 
 def body(told: object, **options: int) -> str:
-    return alert_body(told, MARKER, ADDRESS, **options)  # type: ignore[arg-type]
+    return notice_body(told, MARKER, ADDRESS, **options)  # type: ignore[arg-type]
 
 
 def golden(name: str) -> str:
@@ -39,12 +39,12 @@ def golden(name: str) -> str:
     ],
 )
 def test_an_alert_reads_as_its_golden_file(kind: str) -> None:
-    assert body(getattr(alerts, kind)()) == golden(f"{kind}.alert")
+    assert body(getattr(notices, kind)()) == golden(f"{kind}.notice")
 
 
 @pytest.mark.parametrize("kind", ["one", "several", "taken_back", "hostile"])
 def test_it_begins_with_its_marker_and_has_no_other(kind: str) -> None:
-    told = body(getattr(alerts, kind)())
+    told = body(getattr(notices, kind)())
     assert told.startswith("<!-- ratchet:alert:5:12 -->\n")
     html = MarkdownIt("gfm-like", {"linkify": False}).render(told)
     assert html.count("<!--") == 1
@@ -52,7 +52,7 @@ def test_it_begins_with_its_marker_and_has_no_other(kind: str) -> None:
 
 
 def test_the_worst_comes_first() -> None:
-    told = body(alerts.alert(alerts.changed(), alerts.paired(), alerts.memory()))
+    told = body(notices.notice(notices.changed(), notices.paired(), notices.memory()))
     rows = [line.partition("](")[0] for line in told.splitlines() if line.startswith("| [")]
     assert rows == [
         "| [`resize[batch=8]/latency_p50`",
@@ -70,16 +70,16 @@ def test_the_worst_comes_first() -> None:
     ],
 )
 def test_the_cost_is_told_as_far_as_it_is_known(cost: ExtraCost, shown: str) -> None:
-    assert shown.replace(" ", "\u00a0") in body(alerts.alert(alerts.paired(cost=cost)))
+    assert shown.replace(" ", "\u00a0") in body(notices.notice(notices.paired(cost=cost)))
 
 
 def test_where_no_cost_is_known_there_is_no_column_for_it() -> None:
-    assert "costs" not in body(alerts.alert(alerts.changed()))
+    assert "costs" not in body(notices.notice(notices.changed()))
 
 
 @pytest.mark.parametrize("limit_b", [12_000, 60_000])
 def test_very_many_changes_stay_within_the_limit_and_are_counted(limit_b: int) -> None:
-    told = body(alerts.many(), limit_b=limit_b)
+    told = body(notices.many(), limit_b=limit_b)
     assert size_b(told) <= limit_b
     assert "5000 results are worse" in told
     assert f"more]({ADDRESS}/api/v1/changes?project=acme%2Fvision)" in told
