@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
 from app.api import (
+    alerts,
     bundles,
     changes,
     checks,
@@ -54,6 +55,7 @@ def create_app(service: Service | None = None) -> FastAPI:
         results,
         series,
         changes,
+        alerts,
         runs,
         devices,
         projects,

@@ -82,6 +82,7 @@ def allowed_to_work(principal: Annotated[Principal, Depends(get_principal)]) -> 
 Reader = Annotated[Principal | None, Depends(get_reader)]
 WorkerPrincipal = Annotated[Principal, Depends(allowed_to_work)]
 JobCreator = Annotated[Principal, Depends(allowed(Scope.JOBS_CREATE))]
+AlertWriter = Annotated[Principal, Depends(allowed(Scope.ALERTS_WRITE))]
 ResultWriter = Annotated[Principal, Depends(allowed(Scope.RESULTS_WRITE))]
 
 

@@ -22,12 +22,12 @@ class ExtraCost:
 
 @dataclass(frozen=True)
 class Acceptance:
-    """Somebody has said that a change for the worse is wanted; `number` is the pull request where it was said."""
+    """Somebody has said that a change for the worse is wanted; `number` is the pull request where, if on one."""
 
     by: str
     reason: str
     at: datetime
-    number: int
+    number: int | None = None
 
 
 @dataclass(frozen=True)

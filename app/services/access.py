@@ -27,16 +27,20 @@ class Scope(StrEnum):
     RESULTS_WRITE = "results:write"
     RESULTS_READ = "results:read"
     JOBS_CREATE = "jobs:create"
+    ALERTS_WRITE = "alerts:write"
     WORKER = "worker"
     WORKER_UNTRUSTED = "worker:untrusted"
 
 
 _IMPLIED_BY = {
-    Scope.RESULTS_READ: frozenset({Scope.ADMIN, Scope.JOBS_CREATE}),
+    Scope.RESULTS_READ: frozenset({Scope.ADMIN, Scope.JOBS_CREATE, Scope.ALERTS_WRITE}),
+    Scope.ALERTS_WRITE: frozenset({Scope.ADMIN, Scope.JOBS_CREATE}),
     Scope.RESULTS_WRITE: frozenset({Scope.ADMIN}),
     Scope.JOBS_CREATE: frozenset({Scope.ADMIN}),
 }
-"""Scopes that include another: who may ask for a check may read what it found; nobody works by implication."""
+"""Scopes that include another: who may ask for a check may read what it found, and answer alerts.
+
+Nobody works by implication."""
 
 
 @dataclass(frozen=True)

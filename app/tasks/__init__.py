@@ -14,6 +14,8 @@ from celery import Celery
 from sqlalchemy.orm import Session
 
 from app.integrations import queue
+from app.services.alerts.raise_alerts import projects_to_look_at, raise_alerts
+from app.services.alerts.settle_alerts import settle_alerts
 from app.services.announce_results import (
     announce_results,
     find_unexamined,
@@ -156,6 +158,7 @@ def _register_clockwork(app: Celery, service: Service) -> None:
         if settings.has_github:
             sweep_forge(service, late)
         sweep_suspicions(service)
+        sweep_alerts(service)
         with service.database.session() as session:
             tend_devices(session, settings)
         service.relay_soon()
@@ -183,6 +186,21 @@ def sweep_forge(service: Service, late: timedelta) -> None:
         except Exception:
             log.exception(
                 "something that waits for the forge could not be looked for; it is tried again later"
+            )
+
+
+def sweep_alerts(service: Service) -> None:
+    """Raise and settle alerts, each project in a transaction of its own; one that fails keeps no other from it."""
+    with service.database.session() as session:
+        waiting = projects_to_look_at(session)
+    for project_id in waiting:
+        try:
+            with service.database.session() as session:
+                raise_alerts(session, project_id)
+                settle_alerts(session, project_id)
+        except Exception:
+            log.exception(
+                "the alerts of project %d could not be looked at; they are tried again later", project_id
             )
 
 

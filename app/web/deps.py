@@ -54,6 +54,15 @@ def get_asker(viewer: Annotated[Principal | None, Depends(get_viewer)]) -> Princ
     return viewer
 
 
+def get_answerer(viewer: Annotated[Principal | None, Depends(get_viewer)]) -> Principal:
+    """Return who is signed in and may answer alerts. Raises SignInRequiredError and AccessError."""
+    if viewer is None:
+        raise SignInRequiredError("sign in to answer alerts")
+    viewer.require(Scope.ALERTS_WRITE)
+    return viewer
+
+
+Answerer = Annotated[Principal, Depends(get_answerer)]
 Asker = Annotated[Principal, Depends(get_asker)]
 Viewer = Annotated[Principal | None, Depends(get_viewer)]
 BoundProject = Annotated[int | None, Depends(get_bound_project)]

@@ -22,7 +22,14 @@ from app.reports.html import report_environment
 from app.reports.words import CONCLUSIONS, count, explain_flag
 from app.web import times, words
 from app.web.guard import secure
-from app.web.sentences import check_sentence, health_sentence, reason_sentence
+from app.web.sentences import (
+    alert_extent,
+    alert_sentence,
+    check_sentence,
+    deed_sentence,
+    health_sentence,
+    reason_sentence,
+)
 from app.web.spark_picture import spark_picture
 from app.web.static import static_text, static_url
 from app.web.timing_picture import timing_picture
@@ -30,6 +37,7 @@ from app.web.trend_picture import tone, trend_picture
 
 NAVIGATION = (
     ("/", "Checks"),
+    ("/alerts", "Alerts"),
     ("/series", "Series"),
     ("/runs", "Runs"),
     ("/workers", "Workers"),
@@ -83,7 +91,10 @@ def _environment() -> Environment:
         line=text.plain,
         tail=text.tail,
         explain_flag=explain_flag,
+        alert_extent=alert_extent,
+        alert_sentence=alert_sentence,
         check_sentence=check_sentence,
+        deed_sentence=deed_sentence,
         health_sentence=health_sentence,
         reason_sentence=reason_sentence,
         timing_picture=timing_picture,

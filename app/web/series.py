@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from markupsafe import Markup
 
 from app.api.deps import SessionDep
+from app.services.access import Scope
 from app.services.explore_series import PAGE, explore_series
 from app.services.read_trend import read_trend
 from app.services.trend_document import trend_document
@@ -76,6 +77,7 @@ def show_series(
         request,
         "series.html",
         trend=trend,
+        may_answer=viewer is not None and viewer.may(Scope.ALERTS_WRITE),
         data=_data(
             trend_document(trend)
             | {"ladder": ladder(trend.series.unit), "relative": relative, "reference": trend.reference}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
+from app.domain.alerts import OPEN_STATES, AlertState
 from app.domain.jobs import JobState, Outcome
 from app.reports.words import GRADES as GRADES
 from app.reports.words import QUARANTINE_ENDS as QUARANTINE_ENDS
@@ -49,6 +52,33 @@ INVOCATIONS: dict[str, Word] = {
     "oom": Word("⊗", "out of memory", "fails", "it needed more memory than there was"),
     "missing": Word("∅", "missing", "unmeasured", "it reported nothing"),
 }
+
+ALERTS: dict[str, Word] = {
+    AlertState.NEW: Word("✗", "new", "regressed", "nobody has looked at it"),
+    AlertState.ACKNOWLEDGED: Word("?", "acknowledged", "open", "somebody has seen it"),
+    AlertState.INVESTIGATING: Word("…", "investigating", "running", "somebody looks for the cause"),
+    AlertState.FIXED: Word("✓", "fixed", "steady", "it was real, and is mended"),
+    AlertState.ACCEPTED: Word("−", "accepted", "listed", "it was real, and is wanted"),
+    AlertState.NOT_OURS: Word("⊘", "not ours", "unmeasured", "something moved, but not the code"),
+    AlertState.NOISE: Word("∅", "noise", "unmeasured", "nothing had moved"),
+}
+
+ALERT_TABS: dict[str, str] = {
+    "open": "Open",
+    **{state: ALERTS[state].name.capitalize() for state in AlertState},
+    "all": "All",
+}
+
+
+def alert_tabs(counts: Mapping[AlertState, int]) -> list[tuple[str, int]]:
+    """Return how many alerts there are under each word of the list's filter, without those that have none."""
+    several: dict[str, Iterable[AlertState]] = {"open": OPEN_STATES, "all": AlertState}
+    known = [
+        (word, sum(counts.get(state, 0) for state in several.get(word) or (AlertState(word),)))
+        for word in ALERT_TABS
+    ]
+    return [(word, n) for word, n in known if n or word in several]
+
 
 VOID = Word("∅", "void", "unmeasured", "kept, but not counted")
 

@@ -162,7 +162,7 @@ def unaccepted(session: Session, repository_id: int, number: int) -> Sequence[in
     ).all()
 
 
-def accept(session: Session, change_id: int, repository_id: int, said: Acceptance) -> None:
+def accept(session: Session, change_id: int, repository_id: int | None, said: Acceptance) -> None:
     """Store that a change is wanted; what was accepted already stays as it was."""
     statement = insert(tables.Acceptance).values(
         change_point_id=change_id,

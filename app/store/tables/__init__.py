@@ -1,5 +1,6 @@
 """The tables, one module per group of nouns; importing this package maps them all."""
 
+from app.store.tables.alerts import Alert, AlertChange, AlertCheck, AlertLog, MissedChange
 from app.store.tables.base import Table
 from app.store.tables.changes import ChangePoint, History
 from app.store.tables.fleet import Control, Device, Environment, Epoch, SelfCheck, Worker
@@ -25,6 +26,10 @@ from app.store.tables.work import Attempt, Job, LeaseDevice, Request, RequestJob
 
 __all__ = [
     "Acceptance",
+    "Alert",
+    "AlertChange",
+    "AlertCheck",
+    "AlertLog",
     "Attempt",
     "AuditLog",
     "BenchmarkCase",
@@ -45,6 +50,7 @@ __all__ = [
     "LeaseDevice",
     "MeasureRequest",
     "MergeGroup",
+    "MissedChange",
     "Origin",
     "Outbox",
     "Project",

@@ -36,15 +36,15 @@ class Origin(Table):
 
 
 class Acceptance(Table):
-    """A confirmed change for the worse that somebody wants: who says so, why, and on which pull request."""
+    """A confirmed change for the worse that somebody wants: who says so, why, and on which pull request, if on one."""
 
     __tablename__ = "acceptance"
 
     change_point_id: Mapped[int] = mapped_column(
         ForeignKey("change_point.id"), primary_key=True, autoincrement=False
     )
-    repository_id: Mapped[int] = mapped_column(ForeignKey("repository.id"))
-    number: Mapped[int]
+    repository_id: Mapped[int | None] = mapped_column(ForeignKey("repository.id"))
+    number: Mapped[int | None]
     accepted_by: Mapped[str]
     reason: Mapped[str]
     accepted_at: Mapped[datetime]

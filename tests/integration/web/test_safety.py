@@ -25,6 +25,7 @@ PAGES = [
     "/",
     "/checks/1",
     "/checks/2",
+    "/alerts?state=all&owner=%3Cscript%3Ealert(1)%3C/script%3E",
     "/series?q=%3Cscript%3Ealert(1)%3C/script%3E",
     "/series/1",
     "/compare?project=%3Cscript%3Ealert(1)%3C/script%3E&base=%3Cscript%3E&head=%3Cscript%3E&q=%3Cscript%3E",

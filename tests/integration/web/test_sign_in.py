@@ -17,6 +17,8 @@ PAGES = [
     "/",
     "/checks/1",
     "/checks/1/report",
+    "/alerts",
+    "/alerts/1",
     "/series",
     "/series/1",
     "/compare",

@@ -1,0 +1,1 @@
+"""Alerts: what is worse, grouped by its cause, and what people make of it."""

@@ -1,0 +1,263 @@
+"""Alerts as people and programs read them: the list, and one with all that it tells and what was done with it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.analysis.proportion import Proportion, proportion
+from app.domain.alerts import REAL, AlertEvent, AlertState
+from app.domain.errors import NotFoundError
+from app.domain.results import CommitRef
+from app.services.access import Principal
+from app.services.list_checks import commit_ref
+from app.services.query_changes import is_worse
+from app.services.visibility import may_see, visible_project
+from app.store.repositories import alerts, quality
+from app.store.repositories.alerts import Listed, Told
+from app.store.tables import Check, Repository
+
+PAGE = 50
+FEW, MANY = 3, 500
+"""Changes of each alert in a list, and of one alert."""
+
+
+@dataclass(frozen=True)
+class AlertChangeLine:
+    """One change of an alert; `stands` is False when it was taken back, for `reason`."""
+
+    id: int
+    series_id: int
+    benchmark: str
+    params: dict[str, Any]
+    metric: str
+    unit: str
+    device_class: str
+    before: float | None
+    after: float | None
+    change: float | None
+    ci_low: float | None
+    ci_high: float | None
+    worse: bool | None
+    commit: CommitRef
+    previous: str
+    stands: bool
+    reason: str
+    accepted_by: str | None
+
+
+@dataclass(frozen=True)
+class AlertCheckLine:
+    """One failed check of an alert."""
+
+    id: int
+    title: str
+    concluded_at: datetime | None
+
+
+@dataclass(frozen=True)
+class AlertLine:
+    """An alert of a list, with the largest of its changes and its newest checks."""
+
+    id: int
+    project: str
+    branch: str
+    state: AlertState
+    owner: str | None
+    commit: CommitRef
+    previous: str
+    number: int | None
+    pull_url: str | None
+    n_changes: int
+    n_checks: int
+    changes: tuple[AlertChangeLine, ...]
+    checks: tuple[AlertCheckLine, ...]
+    opened_at: datetime
+    moved_at: datetime
+
+
+@dataclass(frozen=True)
+class AlertDeed:
+    """Who did what to an alert."""
+
+    at: datetime
+    by: str
+    what: AlertEvent
+    detail: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class WholeAlert:
+    """One alert with its history, the oldest entry first."""
+
+    line: AlertLine
+    deeds: tuple[AlertDeed, ...]
+
+
+@dataclass(frozen=True)
+class AlertList:
+    """A page of alerts; `older` is where the next page begins, None on the last one. `counts` are of all there are."""
+
+    lines: tuple[AlertLine, ...]
+    counts: Mapping[AlertState, int]
+    owners: tuple[str, ...]
+    older: int | None
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How right the alerts about histories were, as people judged them.
+
+    `precision`: real ones of those that were judged real or noise. `recall`: of the real ones, those that were found.
+    `not_ours` moved, but not by the code; `open` are not judged yet.
+    """
+
+    precision: Proportion
+    recall: Proportion
+    not_ours: int
+    open: int
+
+
+def list_alerts(
+    session: Session,
+    principal: Principal | None,
+    *,
+    forge_url: str,
+    project: str | None = None,
+    states: Collection[AlertState] = (),
+    owner: str | None = None,
+    before: int | None = None,
+    limit: int = PAGE,
+) -> AlertList:
+    """Return a page of alerts, the newest first, in a fixed number of statements.
+
+    Args:
+        session: the session.
+        principal: who reads.
+        forge_url: where pull requests are, without a slash at the end.
+        project: only this project's.
+        states: only those in one of these states; empty means any.
+        owner: only this person's; "" means those that nobody has.
+        before: only those older than this alert.
+        limit: the most alerts to return.
+
+    Raises NotFoundError for an unknown project.
+    """
+    project_id = _project_id(session, principal, project)
+    found = alerts.listed(
+        session, project_id=project_id, states=states, owner=owner, before=before, limit=limit + 1
+    )
+    shown = found[:limit]
+    return AlertList(
+        lines=tuple(_lines(session, shown, forge_url, FEW)),
+        counts=alerts.counts(session, project_id),
+        owners=tuple(alerts.owners(session, project_id)),
+        older=shown[-1].alert.id if len(found) > limit else None,
+    )
+
+
+def read_alert(session: Session, principal: Principal | None, alert_id: int, *, forge_url: str) -> WholeAlert:
+    """Return one alert. Raises NotFoundError, the same for an unknown one and for one not to be seen."""
+    found = alerts.listed(
+        session, project_id=None, states=(), owner=None, before=None, limit=1, alert_id=alert_id
+    )
+    if not found or not may_see(principal, found[0].project.id):
+        raise NotFoundError(f"there is no alert {alert_id} that you may see")
+    (line,) = _lines(session, found, forge_url, MANY)
+    log = alerts.history(session, alert_id, MANY)
+    return WholeAlert(line, tuple(AlertDeed(row.at, row.by, AlertEvent(row.what), row.detail) for row in log))
+
+
+def read_quality(
+    session: Session, principal: Principal | None, project: str | None = None, benchmark: str | None = None
+) -> Quality:
+    """Return how right the detector was by what people said. Raises NotFoundError for an unknown project."""
+    project_id = _project_id(session, principal, project)
+    return quality_of(session, project_id, benchmark)
+
+
+def quality_of(session: Session, project_id: int | None, benchmark: str | None = None) -> Quality:
+    """Return how right the detector was in a project, or of one of its benchmarks."""
+    judged = quality.alerts_with_changes(session, project_id, benchmark)
+    real = sum(judged.get(state, 0) for state in REAL)
+    noise, not_ours = judged.get(AlertState.NOISE, 0), judged.get(AlertState.NOT_OURS, 0)
+    missed = quality.missed(session, project_id, benchmark)
+    return Quality(
+        precision=proportion(real, real + noise),
+        recall=proportion(real, real + missed),
+        not_ours=not_ours,
+        open=sum(judged.values()) - real - noise - not_ours,
+    )
+
+
+def _project_id(session: Session, principal: Principal | None, project: str | None) -> int | None:
+    if project:
+        return visible_project(session, principal, project).id
+    return principal.project_id if principal else None
+
+
+def _lines(session: Session, found: Iterable[Listed], forge_url: str, most: int) -> Iterable[AlertLine]:
+    rows = list(found)
+    ids = [row.alert.id for row in rows]
+    changes: dict[int, list[AlertChangeLine]] = defaultdict(list)
+    for told in alerts.told_changes(session, ids, most=most):
+        changes[told.alert_id].append(_change(told))
+    checks: dict[int, list[AlertCheckLine]] = defaultdict(list)
+    for alert_id, check in alerts.told_checks(session, ids):
+        checks[alert_id].append(_check(check))
+    for row in rows:
+        its = row.alert
+        yield AlertLine(
+            id=its.id,
+            project=row.project.name,
+            branch=its.branch,
+            state=AlertState(its.state),
+            owner=its.owner,
+            commit=commit_ref(row.commit),
+            previous=row.previous.sha,
+            number=its.number,
+            pull_url=_pull_url(row.repository, its.number, forge_url),
+            n_changes=row.n_changes,
+            n_checks=row.n_checks,
+            changes=tuple(changes[its.id]),
+            checks=tuple(checks[its.id][:most]),
+            opened_at=its.opened_at,
+            moved_at=its.moved_at,
+        )
+
+
+def _pull_url(repository: Repository | None, number: int | None, forge_url: str) -> str | None:
+    return None if repository is None or number is None else f"{forge_url}/{repository.slug}/pull/{number}"
+
+
+def _change(told: Told) -> AlertChangeLine:
+    change, series = told.change, told.series
+    return AlertChangeLine(
+        id=change.id,
+        series_id=series.id,
+        benchmark=told.case.benchmark,
+        params=told.case.params,
+        metric=series.metric,
+        unit=series.unit,
+        device_class=series.device_class,
+        before=change.before,
+        after=change.after,
+        change=change.change,
+        ci_low=change.ci_low,
+        ci_high=change.ci_high,
+        worse=is_worse(change, series.better),
+        commit=commit_ref(told.commit),
+        previous=told.previous.sha,
+        stands=told.stands,
+        reason=change.reason or "",
+        accepted_by=told.acceptance.accepted_by if told.acceptance else None,
+    )
+
+
+def _check(check: Check) -> AlertCheckLine:
+    return AlertCheckLine(check.id, check.title or f"check {check.id}", check.concluded_at)

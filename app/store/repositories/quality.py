@@ -1,0 +1,67 @@
+"""How right the detector was, by what people made of its alerts."""
+
+from __future__ import annotations
+
+from sqlalchemy import distinct, exists, func, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from app.domain.alerts import AlertState
+from app.store.tables import Alert, AlertChange, BenchmarkCase, ChangePoint, MissedChange, Result, Series
+
+
+def alerts_with_changes(
+    session: Session, project_id: int | None, benchmark: str | None = None
+) -> dict[AlertState, int]:
+    """Return how many alerts that tell of changes are in each state; of one benchmark's changes if it is given."""
+    query = (
+        select(Alert.state, func.count(distinct(Alert.id)))
+        .join(AlertChange, AlertChange.alert_id == Alert.id)
+        .group_by(Alert.state)
+    )
+    if project_id is not None:
+        query = query.where(Alert.project_id == project_id)
+    if benchmark is not None:
+        query = (
+            query.join(ChangePoint, ChangePoint.id == AlertChange.change_point_id)
+            .join(Series, Series.id == ChangePoint.series_id)
+            .join(BenchmarkCase, BenchmarkCase.id == Series.case_id)
+            .where(BenchmarkCase.benchmark == benchmark)
+        )
+    return {AlertState(row[0]): row[1] for row in session.execute(query)}
+
+
+def missed(session: Session, project_id: int | None, benchmark: str | None = None) -> int:
+    """Return how many changes people told of that the detector did not find."""
+    query = select(func.count()).select_from(MissedChange)
+    if project_id is not None:
+        query = query.where(MissedChange.project_id == project_id)
+    if benchmark is not None:
+        query = (
+            query.join(Series, Series.id == MissedChange.series_id)
+            .join(BenchmarkCase, BenchmarkCase.id == Series.case_id)
+            .where(BenchmarkCase.benchmark == benchmark)
+        )
+    return session.scalar(query) or 0
+
+
+def add_missed(
+    session: Session, series: Series, branch: str, commit_id: int, *, told_by: str, note: str
+) -> bool:
+    """Store that a change was missed; return whether nobody had told of it before."""
+    statement = insert(MissedChange).values(
+        project_id=series.project_id,
+        series_id=series.id,
+        branch=branch,
+        commit_id=commit_id,
+        told_by=told_by,
+        note=note,
+    )
+    added = session.execute(statement.on_conflict_do_nothing().returning(MissedChange.id))
+    return added.one_or_none() is not None
+
+
+def has_point(session: Session, series_id: int, branch: str, commit_id: int) -> bool:
+    """Say whether a series has a result of the commit on the branch."""
+    which = Result.series_id == series_id, Result.commit_id == commit_id, Result.branch == branch
+    return session.scalar(select(exists().where(*which))) or False

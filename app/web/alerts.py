@@ -1,0 +1,192 @@
+"""Pages of alerts: the list with its filters and answers to several at once, and one with its history."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, BackgroundTasks, Query, Request, Response
+from starlette.responses import RedirectResponse
+
+from app.api.deps import ServiceDep, SessionDep
+from app.domain.alerts import AlertState
+from app.domain.errors import DataError
+from app.services.access import Principal, Scope
+from app.services.alerts.alert_states import StateWord, states_of
+from app.services.alerts.answer_alerts import Answer, answer_alerts
+from app.services.alerts.read_alerts import list_alerts, read_alert, read_quality
+from app.services.alerts.report_missed import report_missed
+from app.store.repositories import projects
+from app.web.addresses import address
+from app.web.deps import Answerer, Before, BoundProject, Id, Text, Viewer
+from app.web.guard import local_path, secure
+from app.web.render import page
+from app.web.sign_in import Form
+from app.wiring import Service
+
+router = APIRouter()
+
+ALERT = "alert "
+"""How the fields of the list's form are called that choose alerts."""
+
+
+@router.get("/alerts")
+def show_alerts(
+    request: Request,
+    service: ServiceDep,
+    session: SessionDep,
+    viewer: Viewer,
+    project_id: BoundProject,
+    project: Text = "",
+    state: StateWord = "open",
+    owner: Annotated[str | None, Query(max_length=200, pattern=r"^[^\x00]*$")] = None,
+    before: Before = None,
+) -> Response:
+    """Show alerts, the newest first: those that are open, if nothing else is wanted."""
+    return _list(request, service, session, viewer, project_id, project, state, owner, before)
+
+
+def _list(
+    request: Request,
+    service: Service,
+    session: SessionDep,
+    viewer: Principal | None,
+    project_id: int | None,
+    project: str = "",
+    state: StateWord = "open",
+    owner: str | None = None,
+    before: int | None = None,
+    problem: str = "",
+) -> Response:
+    found = list_alerts(
+        session,
+        viewer,
+        forge_url=_forge(service),
+        project=project or None,
+        states=states_of((state,)),
+        owner=owner,
+        before=before,
+    )
+    given = {"project": project, "state": "" if state == "open" else state, "owner": owner, "before": before}
+    return page(
+        request,
+        "alerts.html",
+        status=422 if problem else 200,
+        found=found,
+        given=given,
+        state=str(state),
+        problem=problem,
+        projects=projects.names(session, project_id=project_id),
+        quality=read_quality(session, viewer, project or None),
+        may_answer=_may_answer(viewer),
+        ALERT=ALERT,
+        here_with=lambda **changed: address("/alerts", given | {"before": None} | changed),
+    )
+
+
+@router.post("/alerts")
+def take_answers(
+    request: Request,
+    service: ServiceDep,
+    session: SessionDep,
+    answerer: Answerer,
+    project_id: BoundProject,
+    form: Form,
+    later: BackgroundTasks,
+) -> Response:
+    """Answer the chosen alerts, and lead back to the list."""
+    chosen = [name.removeprefix(ALERT) for name in form if name.startswith(ALERT)]
+    try:
+        answer_alerts(
+            session, answerer, [int(id_) for id_ in chosen if id_.isdigit()], _answer(form, answerer)
+        )
+    except DataError as error:
+        return _list(request, service, session, answerer, project_id, problem=str(error))
+    return _lead_to(request, local_path(form.get("next") or "/alerts"), service, session, later)
+
+
+@router.get("/alerts/{alert_id}")
+def show_alert(
+    request: Request, service: ServiceDep, session: SessionDep, viewer: Viewer, alert_id: Id
+) -> Response:
+    """Show one alert."""
+    return _one(request, service, session, viewer, alert_id)
+
+
+def _one(
+    request: Request,
+    service: Service,
+    session: SessionDep,
+    viewer: Principal | None,
+    alert_id: int,
+    problem: str = "",
+) -> Response:
+    return page(
+        request,
+        "alert.html",
+        status=422 if problem else 200,
+        alert=read_alert(session, viewer, alert_id, forge_url=_forge(service)),
+        problem=problem,
+        may_answer=_may_answer(viewer),
+    )
+
+
+@router.post("/alerts/{alert_id}")
+def take_answer(
+    request: Request,
+    service: ServiceDep,
+    session: SessionDep,
+    answerer: Answerer,
+    alert_id: Id,
+    form: Form,
+    later: BackgroundTasks,
+) -> Response:
+    """Answer one alert, and lead back to it."""
+    try:
+        answer_alerts(session, answerer, [alert_id], _answer(form, answerer))
+    except DataError as error:
+        return _one(request, service, session, answerer, alert_id, str(error))
+    return _lead_to(request, f"/alerts/{alert_id}", service, session, later)
+
+
+@router.post("/series/{series_id}/missed")
+def take_missed(
+    request: Request,
+    service: ServiceDep,
+    session: SessionDep,
+    answerer: Answerer,
+    series_id: Id,
+    form: Form,
+    later: BackgroundTasks,
+) -> Response:
+    """Store that a change was missed, and lead back to the series."""
+    branch = form.get("branch") or None
+    report_missed(
+        session, answerer, series_id, form.get("commit", "").strip(), branch=branch, note=form.get("note", "")
+    )
+    back = address(f"/series/{series_id}", {"branch": branch})
+    return _lead_to(request, back, service, session, later)
+
+
+def _answer(form: dict[str, str], answerer: Principal) -> Answer:
+    """Return what a filled form says. `take` makes them the answerer's own."""
+    state = form.get("state", "")
+    if state and state not in set(AlertState):
+        raise DataError(f"there is no state {state!r}")
+    owner = answerer.name if form.get("take") else form.get("owner")
+    return Answer(AlertState(state) if state else None, owner, form.get("comment", ""))
+
+
+def _lead_to(
+    request: Request, path: str, service: ServiceDep, session: SessionDep, later: BackgroundTasks
+) -> Response:
+    session.commit()  # before the browser follows, and before the outbox is relayed
+    later.add_task(service.relay_soon)
+    return secure(RedirectResponse(path, 303), request)
+
+
+def _may_answer(viewer: Principal | None) -> bool:
+    return viewer is not None and viewer.may(Scope.ALERTS_WRITE)
+
+
+def _forge(service: Service) -> str:
+    return service.settings.github_url.rstrip("/")
