@@ -17,6 +17,7 @@ COMMANDS = {
     "detect": ("app.commands.detect", "Where the series of a CSV file changed."),
     "compare": ("app.commands.compare", "Base against head, from a CSV file."),
     "history": ("app.commands.history", "How stored numbers have moved, with sparklines, JSON or CSV."),
+    "export": ("app.commands.export", "A project's histories as JSON Lines, for `ratchet import` elsewhere."),
     "import": ("app.commands.import_history", "Bring the history of another tool into a project."),
     "devices": ("app.commands.devices", "What this machine can measure on, and what it tells of itself."),
     "doctor": ("app.commands.doctor", "What makes this machine a bad place to measure, and how to mend it."),

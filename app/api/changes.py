@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 
-from app.api.deps import Reader, SessionDep
+from app.api.deps import Moment, Reader, SessionDep
 from app.api.series import Limit, Name, SeriesId
 from app.domain.changes import ChangeState
 from app.services.query_changes import project_changes, series_changes, wanted_measurements
@@ -32,13 +31,12 @@ def get_project_changes(
     session: SessionDep,
     reader: Reader,
     project: Name,
-    since: datetime | None = None,
+    since: Moment | None = None,
     state: States = (),
     limit: Limit = 1000,
 ) -> dict[str, Any]:
     """Return the project's change points, the newest first; a time without an offset is UTC."""
-    aware = since.replace(tzinfo=UTC) if since is not None and since.tzinfo is None else since
-    return project_changes(session, reader, project, states=_states(state), since=aware, limit=limit)
+    return project_changes(session, reader, project, states=_states(state), since=since, limit=limit)
 
 
 @router.get("/wanted")

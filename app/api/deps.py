@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, ValidationError
 from sqlalchemy.orm import Session
 
 from app.domain.errors import AccessError, PayloadError, Problem, TooLargeError
@@ -17,6 +18,14 @@ from app.wiring import Service
 COOKIE = "ratchet_session"
 
 Model = TypeVar("Model", bound=BaseModel)
+
+
+def _aware(time: datetime) -> datetime:
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+Moment = Annotated[datetime, AfterValidator(_aware)]
+"""A time; without an offset it is UTC."""
 
 
 def get_service(request: Request) -> Service:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -42,6 +42,12 @@ def running_service(patience_s: float = 0) -> ServiceClient | None:
 @contextmanager
 def service_for_call(say: Say) -> Iterator[ServiceClient]:
     """Yield a client of the service to use; one that had to be started is stopped afterwards."""
+    with _to_use(say) as client, closing(client):
+        yield client
+
+
+@contextmanager
+def _to_use(say: Say) -> Iterator[ServiceClient]:
     url, token = os.environ.get("RATCHET_URL"), os.environ.get("RATCHET_TOKEN")
     data = DataDir(Path(os.environ.get("RATCHET_DATA_DIR") or default_data_dir()))
     running = connection_of(data)

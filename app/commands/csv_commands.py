@@ -108,14 +108,14 @@ def print_pieces(pieces: Iterable[str]) -> None:
     except OSError as error:
         if error.errno != errno.EPIPE:
             raise
-        _discard_output()
+        discard_output()
 
 
 def _is_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def _discard_output() -> None:
+def discard_output() -> None:
     """Have the interpreter's last flush find a place for what is still buffered."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from app.commands.asking import service_to_ask
 from app.commands.csv_commands import (
     one_thread_a_process,
     print_pieces,
@@ -14,7 +15,7 @@ from app.commands.csv_commands import (
     table_width,
     use_color,
 )
-from app.domain.errors import NotFoundError, UsageError
+from app.domain.errors import NotFoundError
 
 Trend = dict[str, Any]
 
@@ -75,15 +76,8 @@ class _Found:
     def __init__(
         self, words: Iterable[str], chosen: dict[str, str], branch: str | None, last: int | None, limit: int
     ) -> None:
-        from app.commands.connection import running_service
-
-        service = running_service()
-        if service is None:
-            raise UsageError(
-                "no service runs on the default data folder: set RATCHET_URL to one, or start one with `ratchet up`"
-            )
-        self._service, self._branch, self._last = service, branch, last
-        answer = service.find_series({**chosen, "q": " ".join(words)}, limit)
+        self._service, self._branch, self._last = service_to_ask(), branch, last
+        answer = self._service.find_series({**chosen, "q": " ".join(words)}, limit)
         self.series: list[dict[str, Any]] = answer["series"]
         self.more: bool = answer["more"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 BAD_DATA = 65
 """Exit status where anything was refused, though all else came in."""
-
-_EVERY_S = 5.0
 
 
 @click.command("import")
@@ -171,19 +168,11 @@ def _service() -> AbstractContextManager[ServiceClient]:
 
 
 def _progress() -> Callable[[int, int], None]:
-    """Return what tells how far it is: on one line of a terminal, else every few seconds."""
-    is_terminal, last = sys.stderr is not None and sys.stderr.isatty(), time.monotonic()
+    """Return what tells how far it is."""
+    from app.commands.progress_line import ProgressLine
 
-    def tell(done: int, of: int) -> None:
-        nonlocal last
-        if is_terminal:
-            end = "\n" if done == of else ""
-            print(f"\r\x1b[2Kimported {done} of {of} runs", end=end, file=sys.stderr, flush=True)
-        elif time.monotonic() - last > _EVERY_S:
-            last = time.monotonic()
-            _say(f"imported {done} of {of} runs")
-
-    return tell
+    line = ProgressLine()
+    return lambda done, of: line.tell(f"imported {done} of {of} runs", is_last=done == of)
 
 
 def _say(text: str) -> None:

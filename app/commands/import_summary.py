@@ -14,7 +14,7 @@ _SHOWN = 20
 
 def what_is_in(documents: list[PreparedDocument]) -> dict[str, Any]:
     """Return what the documents hold, before the service takes anything out of them."""
-    dates = sorted(document.body["time"][:10] for document in documents)
+    dates = sorted(document.body.get("time", document.body["measured_at"])[:10] for document in documents)
     return {
         "runs": len(documents),
         "commits": len({document.body["commit"] for document in documents}),

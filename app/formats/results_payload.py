@@ -50,7 +50,7 @@ class PostedResult:
 
     `low` and `high` are the spread that a summary tells, where nobody kept the measurements, else the smallest and
     the largest value. `flags`: `all_zero`, or `constant` (two values or more, all equal);
-    `integer_above_2_53`.
+    `integer_above_2_53`. `version` is what the benchmark itself was: another one is a series of its own.
     """
 
     benchmark: str
@@ -62,6 +62,7 @@ class PostedResult:
     low: float
     high: float
     flags: tuple[str, ...]
+    version: str = ""
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,7 @@ def _read_result(found: Any, path: Path, problems: Problems) -> PostedResult | N
         low=low,
         high=high,
         flags=_flags(fields["values"]),
+        version=fields.get("version", ""),
     )
 
 
@@ -249,6 +251,7 @@ _RESULT = {
     "values": Field(_read_values),
     "low": Field(_read_bound, required=False),
     "high": Field(_read_bound, required=False),
+    "version": Field(read_text, required=False),
 }
 
 _PAYLOAD = {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gzip
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ NO_SUCH_ROUTE = "Not Found"
 """What a service says of an address that is none of its own, instead of what there is not."""
 _TIMEOUT = httpx.Timeout(30, connect=5)
 _POLL_S = 20
+_EXPORT_TIMEOUT_S = 600
 PATIENCE_S = 60.0
 _PAUSE_S = 0.5
 _PASSING = (502, 503, 504)
@@ -62,6 +64,10 @@ class ServiceClient:
         self.reads_paths = reads_paths
         self._patience_s = patience_s
         self._http = httpx.Client(base_url=self.url, headers=headers, timeout=_TIMEOUT)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
 
     def ask_check(self, wanted: dict[str, Any]) -> int:
         """Ask for a check and return its id."""
@@ -115,6 +121,26 @@ class ServiceClient:
             "POST", "/api/v1/results/batch", content=packed, headers=headers, timeout=600, repeatable=True
         )
 
+    @contextmanager
+    def export(self, wanted: Mapping[str, str]) -> Iterator[Iterator[bytes]]:
+        """Yield the lines of an export as they come, each with its newline, the one that ends it too."""
+        timeout = httpx.Timeout(_EXPORT_TIMEOUT_S, connect=5)
+        with (
+            self._told(),
+            self._http.stream("GET", "/api/v1/export", params=dict(wanted), timeout=timeout) as response,
+        ):
+            if response.is_error:
+                response.read()
+                raise _error(response)
+            yield _lines(response.iter_bytes())
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except httpx.TransportError as error:
+            raise UnavailableError(f"the service at {self.url} does not answer: {error}") from None
+
     def upload_bundle(self, path: Path) -> str:
         """Upload a git bundle and return its digest."""
         with path.open("rb") as file:
@@ -148,6 +174,15 @@ class ServiceClient:
 
 def _measure(project: str) -> str:
     return f"/api/v1/projects/{quote(project)}/measure"
+
+
+def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    left = b""
+    for piece in pieces:
+        *whole, left = (left + piece).split(b"\n")
+        yield from (line + b"\n" for line in whole)
+    if left:
+        yield left
 
 
 def _error(response: httpx.Response) -> RatchetError:

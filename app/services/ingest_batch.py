@@ -127,7 +127,7 @@ class _Storing:
 
         def key_of(payload: ResultsPayload, result: PostedResult) -> SeriesKey:
             case_id = cases[f"{result.benchmark} {params_key(result.params)}"]
-            return SeriesKey(case_id, result.metric, payload.device_class)
+            return SeriesKey(case_id, result.metric, payload.device_class, result.version)
 
         # The first to name a new series says its unit; whoever disagrees with that is refused.
         wanted = {key_of(payload, r): (r.unit, r.better) for payload, r in reversed(results)}

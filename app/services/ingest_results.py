@@ -130,7 +130,7 @@ def _series(session: Session, project: Project, payload: ResultsPayload) -> list
     """Return the series of each result, in their order, and whether it is new."""
     cases = projects.case_ids(session, project.id, [(r.benchmark, r.params) for r in payload.results])
     keys = [
-        SeriesKey(cases[f"{r.benchmark} {params_key(r.params)}"], r.metric, payload.device_class)
+        SeriesKey(cases[f"{r.benchmark} {params_key(r.params)}"], r.metric, payload.device_class, r.version)
         for r in payload.results
     ]
     wanted = {key: (r.unit, r.better) for key, r in zip(keys, payload.results, strict=True)}

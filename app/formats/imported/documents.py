@@ -1,7 +1,7 @@
 """What was imported, as documents that `POST /api/v1/results/batch` takes, judged as the service will judge them.
 
 A result that would be refused is left out of its document and told with its place in the file, so that it keeps nothing
-else out. Points are backdated to the date of their commit.
+else out. Points are backdated to the date of their commit, unless the file knows better.
 """
 
 from __future__ import annotations
@@ -118,8 +118,10 @@ class Preparing:
         if self.lineage is not None and known is None:
             self.left_out[f"of commits that are not on the line of first parents of {self.lineage.name}"] += n
             return None
-        time = commit.time or self.wishes.date or (known.time if known else None) or measured.measured_at
-        if time is None:
+        time = commit.time or self.wishes.date or (known.time if known else None)
+        if time is None and not measured.is_exact:
+            time = measured.measured_at
+        if time is None and not measured.is_exact:
             self.refused.append(Refused(file, measured.place, NO_DATE, n))
             return None
         told = known or commit
@@ -134,17 +136,18 @@ class Preparing:
         )
 
     def _head(self, commit: ImportedCommit, measured: Measured) -> dict[str, Any]:
-        assert commit.time is not None
+        measured_at = measured.measured_at if measured.is_exact else commit.time
+        assert measured_at is not None
         head = {
             "project": self.wishes.project,
             "commit": commit.sha,
             "parent": commit.parent,
             "branch": commit.branch,
-            "time": commit.time.isoformat(),
+            "time": commit.time and commit.time.isoformat(),
             "author": label(commit.author),
             "subject": label(commit.subject),
             "position": commit.position,
-            "measured_at": commit.time.isoformat(),
+            "measured_at": measured_at.isoformat(),
             "device_class": self._device_class(measured),
             "environment": measured.environment,
         }
@@ -171,6 +174,7 @@ class Preparing:
             "values": one.values,
             "low": one.low,
             "high": one.high,
+            "version": one.version or None,
         }
         return {name: value for name, value in result.items() if value is not None}
 

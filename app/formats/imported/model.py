@@ -73,13 +73,15 @@ class ImportedResult:
     place: str
     low: float | None = None
     high: float | None = None
+    version: str = ""
 
 
 @dataclass(frozen=True)
 class Measured:
     """What one run of a tool measured at one commit. `measured_at` is when, where the file says that.
 
-    `device_class` is empty where only the machine is known.
+    `device_class` is empty where only the machine is known. `is_exact` says that its point is of the
+    time `measured_at`, and not of the date of its commit.
     """
 
     commit: ImportedCommit
@@ -89,6 +91,7 @@ class Measured:
     place: str
     measured_at: datetime | None = None
     device_class: str = ""
+    is_exact: bool = False
 
 
 class BadValueError(Exception):
@@ -121,9 +124,12 @@ class Reading:
         *,
         measured_at: datetime | None = None,
         device_class: str = "",
+        is_exact: bool = False,
     ) -> None:
         """Note what was measured, where there is any."""
         if results:
             self.measured.append(
-                Measured(commit, machine, environment, tuple(results), place, measured_at, device_class)
+                Measured(
+                    commit, machine, environment, tuple(results), place, measured_at, device_class, is_exact
+                )
             )

@@ -1,6 +1,7 @@
 """Ratchet's own documents: what `POST /api/v1/results` takes, one in a file or many as JSON Lines.
 
-Everything is taken as it stands, also values: a document that names base units comes out as it went in.
+Everything is taken as it stands, values too: a document that names base units comes out as it went in. One that says
+when it was measured keeps that. The line that ends an answer of `GET /api/v1/export` says nothing of its own.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from app.formats.exported import is_end
 from app.formats.imported.model import BadValueError, ImportedCommit, ImportedResult, Machine, Reading
 from app.formats.imported.values import (
     Object,
@@ -32,6 +34,8 @@ def read(document: Any, companions: Mapping[str, Any]) -> Reading:
     """Return what the file says; it goes alone."""
     reading = Reading()
     for index, found in enumerate(document if isinstance(document, list) else [document]):
+        if is_end(found):
+            continue
         place = f"[{index}]" if isinstance(document, list) else ""
         with reading.at(place or "the file"):
             told = as_object(found, "the document")
@@ -40,14 +44,16 @@ def read(document: Any, companions: Mapping[str, Any]) -> Reading:
                 where = f"{place}.results[{number}]".removeprefix(".")
                 with reading.at(where):
                     results.append(_result(as_object(one, "the result"), where))
+            measured_at = as_time(told.get("measured_at"), "measured_at")
             reading.add(
                 _commit(told),
                 Machine(),
                 as_object(told.get("environment"), "environment"),
                 results,
                 place or "the file",
-                measured_at=as_time(told.get("measured_at"), "measured_at"),
+                measured_at=measured_at,
                 device_class=as_text(told.get("device_class"), "device_class"),
+                is_exact=measured_at is not None,
             )
     return reading
 
@@ -79,4 +85,5 @@ def _result(found: Object, place: str) -> ImportedResult:
         place=place,
         low=found["low"] if is_number(found.get("low")) else None,
         high=found["high"] if is_number(found.get("high")) else None,
+        version=as_text(found.get("version"), "version", ""),
     )

@@ -23,6 +23,7 @@ def asked(poster: Poster, monkeypatch: pytest.MonkeyPatch) -> Poster:
     """A service with a history of 60 points, which commands find."""
     client = ServiceClient("http://testserver", poster.token)
     client._http = poster.client  # type: ignore[assignment]
+    monkeypatch.setattr(client, "close", lambda: None)
     poster.client.headers["Authorization"] = f"Bearer {poster.token}"
     monkeypatch.setattr(app.commands.connection, "running_service", lambda: client)
     grown(poster, stepped(60, 30, 0.2))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Iterator
 
 import pytest
-import uvicorn
 from playwright.sync_api import Browser, Page
 
-from app.main import create_app
 from app.wiring import Service
 from tests.factories.histories import Poster, noisy, sha, stepped, store_all
+from tests.factories.serving import served
 from tests.integration.series.conftest import grown
 from tests.integration.web.test_in_chromium import browser, needs_chromium
 
@@ -25,17 +22,8 @@ __all__ = ["browser"]
 def address(service: Service) -> Iterator[str]:
     """The service on a port of its own, open to everybody."""
     service.settings.anonymous_read = True
-    config = uvicorn.Config(
-        create_app(service), host="127.0.0.1", port=0, log_level="warning", lifespan="off"
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
+    with served(service) as its_address:
+        yield its_address
 
 
 class Window:

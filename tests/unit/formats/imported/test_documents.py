@@ -65,6 +65,16 @@ def test_point_is_dated_back_to_its_commit():
     assert payload.results[0].values == (0.001,)
 
 
+def test_document_of_our_own_keeps_when_it_was_measured_and_needs_no_date_of_its_commit():
+    commit, later = ImportedCommit("3" * 40), datetime(2021, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
+    told = measured(imported(version="file-7"), commit=commit, measured_at=later, is_exact=True)
+    (document,) = preparing().prepare("f", told)
+    payload = read_payload(document.line, now=NOW)
+    assert (payload.time, payload.measured_at, payload.results[0].version) == (None, later, "file-7")
+    (dated,) = preparing(line()).prepare("f", told)
+    assert (dated.body["time"], dated.body["measured_at"]) == ("2020-01-04T00:00:00+00:00", later.isoformat())
+
+
 def test_clone_tells_position_parent_author_and_subject():
     known = line()
     (document,) = preparing(known).prepare("f", measured(commit=ImportedCommit("3" * 8)))

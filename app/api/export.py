@@ -1,0 +1,42 @@
+"""A project's histories as documents to post elsewhere, streamed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fastapi import APIRouter
+from fastapi.responses import StreamingResponse
+
+from app.api.deps import Moment, Reader, ServiceDep, SessionDep
+from app.api.series import Name
+from app.services.export_results import export_results
+from app.services.visibility import visible_project
+from app.store.repositories.exports import ExportWish
+from app.wiring import Service
+
+router = APIRouter(prefix="/api/v1/export", tags=["export"])
+
+
+@router.get("", response_class=StreamingResponse)
+def get_export(
+    service: ServiceDep,
+    session: SessionDep,
+    reader: Reader,
+    project: Name,
+    benchmark: Name | None = None,
+    since: Moment | None = None,
+    until: Moment | None = None,
+) -> StreamingResponse:
+    """Stream the results of the project's histories as JSON Lines that `POST /api/v1/results/batch` takes.
+
+    The last line is `{"end": {"documents", "results", "sha256"}}`; without it the answer has broken off. `since` and
+    `until` are times of measurement, the second excluded; one without an offset is UTC.
+    """
+    its_project = visible_project(session, reader, project)
+    wish = ExportWish(its_project.id, benchmark, since, until)
+    return StreamingResponse(_stream(service, its_project.name, wish), media_type="application/x-ndjson")
+
+
+def _stream(service: Service, project: str, wish: ExportWish) -> Iterator[bytes]:
+    with service.database.session() as session:
+        yield from export_results(session, project, wish)

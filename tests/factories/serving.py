@@ -1,0 +1,29 @@
+"""The service on a port of its own, for whatever speaks real HTTP: browsers, clients, commands in other processes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from app.main import create_app
+from app.wiring import Service
+
+
+@contextmanager
+def served(service: Service) -> Iterator[str]:
+    """Serve on this machine, and yield the address."""
+    config = uvicorn.Config(
+        create_app(service), host="127.0.0.1", port=0, log_level="warning", lifespan="off"
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.should_exit = True
+    thread.join()
