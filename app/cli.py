@@ -15,8 +15,12 @@ COMMANDS = {
     "demo": ("app.commands.demo", "A small repository with three pull requests, checked by the real path."),
     "check": ("app.commands.check", "A pull request's check from a terminal."),
     "detect": ("app.commands.detect", "Where the series of a CSV file changed."),
-    "compare": ("app.commands.compare", "Base against head, from a CSV file."),
+    "compare": (
+        "app.commands.compare",
+        "Base against head, from a CSV file, or of what a service has stored.",
+    ),
     "history": ("app.commands.history", "How stored numbers have moved, with sparklines, JSON or CSV."),
+    "runs": ("app.commands.runs", "Runs that were measured or posted, the newest first."),
     "export": ("app.commands.export", "A project's histories as JSON Lines, for `ratchet import` elsewhere."),
     "import": ("app.commands.import_history", "Bring the history of another tool into a project."),
     "devices": ("app.commands.devices", "What this machine can measure on, and what it tells of itself."),

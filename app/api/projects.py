@@ -15,6 +15,7 @@ from app.api.deps import Body, JobCreator, Reader, ServiceDep, SessionDep, get_r
 from app.api.hub import Hub
 from app.services.forge.ask_measure import Wanted, ask_measure, visible_request
 from app.services.forge.read_schedules import read_schedules
+from app.services.list_projects import list_projects
 from app.services.visibility import visible_project
 from app.store.tables import MeasureRequest
 from app.wiring import Service
@@ -43,6 +44,12 @@ class PostedMeasure(BaseModel):
         if self.pull is not None and self.base is not None:
             raise ValueError("`base` goes with `head`: a pull request has its own")
         return self
+
+
+@router.get("")
+def get_all(session: SessionDep, reader: Reader) -> dict[str, Any]:
+    """Return the projects that the reader may see, by name, each with its branch and how many series it has."""
+    return list_projects(session, reader)
 
 
 @router.post("/{project:path}/measure", status_code=202)

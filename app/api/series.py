@@ -79,9 +79,10 @@ def get_comparison(
     base_device_class: str = "",
     head_device_class: str = "",
 ) -> dict[str, Any]:
-    """Return the stored numbers of two commits or branches side by side; this is no verdict.
+    """Return the stored numbers of two commits, branches or device classes side by side; this is no verdict.
 
-    Where both sides name a device class, the numbers of one are held against those of the other.
+    Of a branch the newest of each series are taken, of a device class those of the project's branch. Where both sides
+    have a device class, the numbers of one are held against those of the other.
     """
     sides = Wanted(base, base_device_class), Wanted(head, head_device_class)
     return comparison_document(compare_stored(session, reader, project, *sides))

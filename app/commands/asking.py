@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,28 @@ if TYPE_CHECKING:
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
+def known_service() -> ServiceClient | None:
+    """Return a client of the service that runs; None where none is known of."""
+    try:
+        from app.commands.connection import running_service
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] in ("app", "workers"):
+            raise
+        return _service_elsewhere()
+    return running_service()
+
+
+def _service_elsewhere() -> ServiceClient | None:
+    """Return a client of RATCHET_URL, which is all there can be where the service's packages are not installed."""
+    from app.integrations.service_client import ServiceClient
+
+    url = os.environ.get("RATCHET_URL")
+    return ServiceClient(url, os.environ.get("RATCHET_TOKEN"), patience_s=0) if url else None
+
+
 def service_to_ask() -> ServiceClient:
     """Return a client of the service that runs already, closed when the command ends. Raises UsageError without one."""
-    from app.commands import connection
-
-    service = connection.running_service()
+    service = known_service()
     if service is None:
         raise UsageError(
             "no service runs on the default data folder: set RATCHET_URL to one, or start one with `ratchet up`"

@@ -1,4 +1,7 @@
-"""`ratchet compare`: base against head of a CSV file's benchmarks. Nothing heavy is imported before it is needed."""
+"""`ratchet compare`: base against head of a CSV file's benchmarks, or of what a service has stored.
+
+Nothing heavy is imported before it is needed.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,7 @@ TOLERANCE = 0.02
 
 
 @click.command()
+@click.argument("sides", nargs=-1, metavar="FILE | --stored BASE HEAD")
 @csv_options
 @click.option(
     "--tolerance",
@@ -47,16 +51,59 @@ TOLERANCE = 0.02
     show_default=True,
     help="Which values are better.",
 )
+@click.option("--stored", is_flag=True, help="Compare what the service has stored of BASE and HEAD.")
+@click.option("--project", help="With --stored: the project (default: the only one).")
+@click.option("--base-device", help="With --stored: only what was measured on this device class.")
+@click.option("--head-device", help="With --stored: the same of head; with both, the one against the other.")
 def compare(
-    file: str, as_json: bool, as_csv: bool, minimum_effect: float, tolerance: float | None, better: Better
+    sides: tuple[str, ...],
+    as_json: bool,
+    as_csv: bool,
+    minimum_effect: float,
+    tolerance: float | None,
+    better: Better,
+    stored: bool,
+    project: str | None,
+    base_device: str | None,
+    head_device: str | None,
 ) -> int:
     """Compare head with base.
 
     FILE is CSV with the columns benchmark, side (base or head), block (a pair measured next to each other; may be
-    blank) and value; - is standard input. The exit status is 0 whatever was found, 65 for bad input: then every bad row
-    is listed by its line.
+    blank) and value; - is standard input. With --stored, BASE and HEAD are each a commit (its first 7 digits or more),
+    a branch or a device class of which the service has results: the newest of each series, without a verdict. The exit
+    status is 0 whatever was found, 65 for bad input: every bad row is listed by its line, or there is no such commit.
     """
     refuse_two_outputs(as_json, as_csv)
+    _refuse_mixture(sides, stored, (project, base_device, head_device))
+    if not stored:
+        _compare_file(sides[0], as_json, as_csv, minimum_effect, tolerance, better)
+        return 0
+    from app.commands.stored_comparison import compare_stored
+
+    named = {"base_device_class": base_device, "head_device_class": head_device}
+    devices = {name: device for name, device in named.items() if device}
+    base, head = sides
+    compare_stored(base, head, project, devices, as_json=as_json, as_csv=as_csv)
+    return 0
+
+
+def _refuse_mixture(sides: tuple[str, ...], stored: bool, of_stored: tuple[str | None, ...]) -> None:
+    if len(sides) != (2 if stored else 1):
+        wanted = "--stored takes two: BASE and HEAD" if stored else "name one FILE, or --stored BASE HEAD"
+        raise UsageError(f"{wanted}; given: {' '.join(sides) or 'nothing'}")
+    if not stored and any(of_stored):
+        raise UsageError("--project, --base-device and --head-device go with --stored")
+
+
+def _compare_file(
+    file: str,
+    as_json: bool,
+    as_csv: bool,
+    minimum_effect: float,
+    tolerance: float | None,
+    better: Better,
+) -> None:
     if tolerance is None:
         tolerance = max(TOLERANCE, 2 * minimum_effect)
     _refuse_limits(minimum_effect, tolerance)
@@ -79,7 +126,6 @@ def compare(
         seconds = time.perf_counter() - begun
         table = render_comparisons(compared, rule, seconds=seconds, width=table_width(), color=use_color())
         print_pieces([table])
-    return 0
 
 
 def _refuse_limits(minimum_effect: float, tolerance: float) -> None:

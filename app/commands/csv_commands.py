@@ -22,9 +22,8 @@ Command = Callable[..., Any]
 
 
 def csv_options(command: Command) -> Command:
-    """Add the file and the options that every command over a CSV file has."""
+    """Add the options that every command over a CSV file has."""
     decorators = [
-        click.argument("file"),
         click.option("--json", "as_json", is_flag=True, help="Print JSON Lines instead of a table."),
         click.option("--csv", "as_csv", is_flag=True, help="Print CSV instead of a table."),
         click.option(

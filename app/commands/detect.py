@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
+@click.argument("file")
 @csv_options
 def detect(file: str, as_json: bool, as_csv: bool, minimum_effect: float) -> int:
     """Find where series changed for good.

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from app.commands.devices import asking_this_host, print_document
-
-if TYPE_CHECKING:
-    from app.integrations.service_client import ServiceClient
 
 CLOCKS_UNKNOWN = "clocks_unknown"
 """The advice that a measurement of the device against itself makes superfluous."""
@@ -72,9 +69,10 @@ def _service_devices() -> tuple[dict[str, dict[str, Any]], dict[str, str | None]
     Raises:
         UsageError: RATCHET_URL is no address.
     """
+    from app.commands.asking import known_service
     from app.domain.errors import RatchetError
 
-    client = _client()
+    client = known_service()
     if client is None:
         return {}, {"url": None, "trouble": "no service runs on the default data folder"}
     try:
@@ -84,24 +82,3 @@ def _service_devices() -> tuple[dict[str, dict[str, Any]], dict[str, str | None]
     except (ValueError, KeyError, TypeError, AssertionError):
         trouble = f"what answers at {client.url} is no service of Ratchet, or of another release"
     return {}, {"url": client.url, "trouble": trouble}
-
-
-def _client() -> ServiceClient | None:
-    """Return a client of the service that runs; None where none is known of."""
-    try:
-        from app.commands.connection import running_service
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] in ("app", "workers"):
-            raise
-        return _client_of_an_agents_machine()
-    return running_service()
-
-
-def _client_of_an_agents_machine() -> ServiceClient | None:
-    """Return a client of RATCHET_URL: where only the agent is installed, no service runs."""
-    import os
-
-    from app.integrations.service_client import ServiceClient
-
-    url = os.environ.get("RATCHET_URL")
-    return ServiceClient(url, os.environ.get("RATCHET_TOKEN"), patience_s=0) if url else None

@@ -110,6 +110,30 @@ class ServiceClient:
         """Return the history of a series in the order of its commits. Raises NotFoundError for a branch without one."""
         return self._json("GET", f"/api/v1/series/{series_id}/trend", params=wanted)
 
+    def projects(self) -> list[dict[str, Any]]:
+        """Return the projects that may be seen."""
+        return list(self._json("GET", "/api/v1/projects")["projects"])
+
+    def compare(self, **wanted: str) -> dict[str, Any]:
+        """Return the stored numbers of two sides: `project`, `base`, `head`, and each side's device class."""
+        return self._json("GET", "/api/v1/compare", params=wanted)
+
+    def changes(self, project: str, **wanted: str | int) -> dict[str, Any]:
+        """Return `{changes, more}`: the change points of a project, the newest first."""
+        return self._json("GET", "/api/v1/changes", params={"project": project, **wanted})
+
+    def runs(self, **wanted: str | int) -> dict[str, Any]:
+        """Return a page of runs, the newest first: `{runs, next}`."""
+        return self._json("GET", "/api/v1/runs", params=wanted)
+
+    def run(self, name: str) -> dict[str, Any]:
+        """Return a run."""
+        return self._json("GET", f"/api/v1/runs/{quote(name, safe='')}")
+
+    def run_results(self, name: str, **wanted: str | int) -> dict[str, Any]:
+        """Return a page of what a run has brought, with every value: `{results, next}`."""
+        return self._json("GET", f"/api/v1/runs/{quote(name, safe='')}/results", params=wanted)
+
     def post_batch(self, lines: Sequence[bytes]) -> dict[str, Any]:
         """Post documents of results, one a line, and return what became of each; sent again until there is an answer.
 

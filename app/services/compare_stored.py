@@ -23,7 +23,7 @@ _PREFIX = re.compile(r"[0-9a-f]{7,64}")
 
 @dataclass(frozen=True)
 class Wanted:
-    """One side as somebody names it: a commit by its digits or a branch, and a device class or "" for all."""
+    """One side as somebody names it: a commit by its digits, a branch or a device class; and a class, or "" for all."""
 
     at: str
     device_class: str = ""
@@ -79,7 +79,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Compared:
-    """Both sides: what they are called (a commit's whole id, or a branch), and their pairs, by name."""
+    """Both sides: what they are called (a commit's whole id, a branch, a device class), and their pairs, by name."""
 
     project: Project
     base: str
@@ -118,11 +118,11 @@ def compare_stored(
 
     Raises:
         NotFoundError: there is no such project or commit.
-        UsageError: what is named is no commit and no branch, or it is ambiguous.
+        UsageError: what is named is no commit, branch or device class, or it is ambiguous.
     """
     its_project = visible_project(session, principal, project)
     first, last = _side(session, its_project, "base", base), _side(session, its_project, "head", head)
-    is_across = bool(base.device_class and head.device_class)
+    is_across = bool(first[0].device_class and last[0].device_class)
     numbers = [_by_key(sides.newest_of(session, side), is_across=is_across) for side, _ in (first, last)]
     pairs = [Pair(numbers[0].get(key), numbers[1].get(key)) for key in numbers[0] | numbers[1]]
     return Compared(
@@ -152,7 +152,16 @@ def _side(session: Session, project: Project, name: str, wanted: Wanted) -> tupl
         return Side(project.id, commit_id=commit.id, device_class=device_class), commit.sha
     if wanted.at.isprintable() and projects.has_branch(session, project.id, wanted.at):
         return Side(project.id, branch=wanted.at, device_class=device_class), wanted.at
+    if device_class is None and wanted.at in projects.device_classes(session, project.id):
+        return Side(project.id, branch=_main(session, project), device_class=wanted.at), wanted.at
     raise _unknown(project, name, wanted.at, is_ambiguous=len(found) > 1)
+
+
+def _main(session: Session, project: Project) -> str:
+    """Return the branch that a device class is compared on: the project's, else the one with the most histories."""
+    if projects.has_branch(session, project.id, project.branch):
+        return project.branch
+    return next(iter(projects.branches(session, project.id)), project.branch)
 
 
 def _unknown(project: Project, name: str, text: str, *, is_ambiguous: bool) -> NotFoundError | UsageError:
@@ -163,7 +172,7 @@ def _unknown(project: Project, name: str, text: str, *, is_ambiguous: bool) -> N
     if _PREFIX.fullmatch(text.lower()):
         return NotFoundError(f"{name}: {project.name!r} has no commit {text.lower()}")
     return UsageError(
-        f"{name}={text[:80]!r} is no commit and no branch that has a history: "
-        "give at least 7 hexadecimal digits, or a branch",
+        f"{name}={text[:80]!r} is no commit, and no branch or device class that has a history: "
+        "give at least 7 hexadecimal digits, a branch or a device class",
         code="bad_commit",
     )

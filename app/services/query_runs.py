@@ -14,10 +14,14 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFoundError
 from app.services.access import Principal
+from app.services.series_document import series_document
 from app.services.visibility import may_see
+from app.store.repositories import run_results as results
 from app.store.repositories import runs, uploads
+from app.store.repositories.run_results import RunResult
 from app.store.repositories.runs import RunContext
-from app.store.tables import Environment, Result
+from app.store.repositories.uploads import UploadContext
+from app.store.tables import Environment, Project, Result
 
 _NAME = re.compile(r"(upload-)?([1-9][0-9]{0,17})")
 
@@ -37,26 +41,79 @@ def name_of_run(run_id: int | None, upload_id: int | None) -> str:
     return str(run_id) if upload_id is None else upload_name(upload_id)
 
 
-def get_run(session: Session, principal: Principal | None, name: str) -> dict[str, Any]:
-    """Return the run as plain JSON values; `kind` says whether it was `measured` or `posted`.
+def visible_run(session: Session, principal: Principal | None, name: str) -> RunContext | UploadContext:
+    """Return the run, or the upload, of that name.
 
     Raises NotFoundError for an unknown one, and for one of a project that the principal may not see.
     """
     match = _NAME.fullmatch(name)
     if match is not None:
-        number = int(match.group(2))
-        document = (
-            _posted(session, principal, number) if match.group(1) else _measured(session, principal, number)
-        )
-        if document is not None:
-            return document
+        find = uploads.with_context if match.group(1) else runs.with_context
+        context = find(session, int(match.group(2)))
+        if context is not None and may_see(principal, context.project.id):
+            return context
     raise NotFoundError(f"there is no run {name[:80]!r} that you may see")
 
 
-def _measured(session: Session, principal: Principal | None, run_id: int) -> dict[str, Any] | None:
-    context = runs.with_context(session, run_id)
-    if context is None or not may_see(principal, context.project.id):
-        return None
+def get_run(session: Session, principal: Principal | None, name: str) -> dict[str, Any]:
+    """Return the run as plain JSON values; `kind` says whether it was `measured` or `posted`. Raises NotFoundError."""
+    context = visible_run(session, principal, name)
+    return _measured(session, context) if isinstance(context, RunContext) else _posted(session, context)
+
+
+def run_results(
+    session: Session,
+    principal: Principal | None,
+    name: str,
+    *,
+    benchmark: str | None,
+    after: int | None,
+    limit: int,
+) -> dict[str, Any]:
+    """Return `{run, results, next}`: what the run has brought, with every value, in the order of its arrival.
+
+    Args:
+        session: the session.
+        principal: who reads.
+        name: the run's.
+        benchmark: only results of this one.
+        after: `next` of the page before.
+        limit: the most results.
+
+    Raises NotFoundError.
+    """
+    context = visible_run(session, principal, name)
+    run_id, upload_id = (
+        (context.run.id, None) if isinstance(context, RunContext) else (None, context.upload.id)
+    )
+    found = results.of_run(session, run_id, upload_id, benchmark=benchmark, after=after, limit=limit + 1)
+    shown = found[:limit]
+    return {
+        "run": name,
+        "results": [_result(one, context.project) for one in shown],
+        "next": shown[-1].result.id if len(found) > limit else None,
+    }
+
+
+def _result(one: RunResult, project: Project) -> dict[str, Any]:
+    result = one.result
+    return {
+        "series": series_document(one.series, one.case, project),
+        "arm": result.arm,
+        "commit": one.commit.sha,
+        "branch": result.branch,
+        "value": result.value,
+        "low": result.low,
+        "high": result.high,
+        "n": result.n,
+        "values": one.sample.values,
+        "void": one.sample.void,
+        "flags": result.flags,
+        "measured_at": result.measured_at,
+    }
+
+
+def _measured(session: Session, context: RunContext) -> dict[str, Any]:
     run, attempt, worker = context.run, context.attempt, context.worker
     return {
         "run": str(run.id),
@@ -113,10 +170,7 @@ def _invocations(tally: Sequence[tuple[str, str, bool, int]]) -> dict[str, Any]:
     }
 
 
-def _posted(session: Session, principal: Principal | None, upload_id: int) -> dict[str, Any] | None:
-    context = uploads.with_context(session, upload_id)
-    if context is None or not may_see(principal, context.project.id):
-        return None
+def _posted(session: Session, context: UploadContext) -> dict[str, Any]:
     upload = context.upload
     return {
         "run": upload_name(upload.id),

@@ -90,6 +90,18 @@ def test_ratchet_without_the_server_extra_names_it_in_one_line(
     assert "ratchet-perf[server" in result.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments", [["runs"], ["compare", "--stored", "a", "b"], ["export", "--project", "p"]]
+)
+def test_commands_that_only_ask_a_service_elsewhere_need_the_base_install_alone(
+    servers_modules: list[str], arguments: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("RATCHET_URL", "http://127.0.0.1:9")
+    result = run_without(servers_modules, f"from app.cli import main; main({arguments!r})")
+    assert result.returncode == FAULT
+    assert "the service at http://127.0.0.1:9 does not answer" in result.stderr
+
+
 def test_help_needs_no_package_of_the_service(servers_modules: list[str]):
     result = run_without(servers_modules, "from app.cli import main; main(['--help'])")
     assert result.returncode == 0, result.stderr

@@ -33,6 +33,18 @@ def names(session: Session, *, project_id: int | None = None) -> Sequence[str]:
     return session.scalars(query if project_id is None else query.where(Project.id == project_id)).all()
 
 
+def summaries(session: Session, *, project_id: int | None) -> Sequence[tuple[str, str, int]]:
+    """Return name, branch and number of series of all projects, or of the one given, by name."""
+    query = (
+        select(Project.name, Project.branch, func.count(Series.id))
+        .outerjoin(Series, Series.project_id == Project.id)
+        .group_by(Project.id)
+        .order_by(Project.name)
+    )
+    rows = session.execute(query if project_id is None else query.where(Project.id == project_id))
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
 def commit(
     session: Session,
     project_id: int,

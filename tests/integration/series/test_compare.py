@@ -114,7 +114,7 @@ def test_means_are_geometric(two: Poster) -> None:
 
 def test_what_is_neither_commit_nor_branch_is_told_beside_the_form(two: Poster) -> None:
     text = Page(look(two, "?base=nope&head=main", status=404)).text
-    assert "is no commit and no branch that has a history" in text
+    assert "is no commit, and no branch or device class that has a history" in text
 
 
 def test_the_form_offers_branches_and_device_classes(two: Poster) -> None:
