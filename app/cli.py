@@ -22,6 +22,7 @@ COMMANDS = {
     "history": ("app.commands.history", "How stored numbers have moved, with sparklines, JSON or CSV."),
     "runs": ("app.commands.runs", "Runs that were measured or posted, the newest first."),
     "export": ("app.commands.export", "A project's histories as JSON Lines, for `ratchet import` elsewhere."),
+    "alerts": ("app.commands.alerts", "What became worse and waits for somebody, as a table, JSON or CSV."),
     "import": ("app.commands.import_history", "Bring the history of another tool into a project."),
     "devices": ("app.commands.devices", "What this machine can measure on, and what it tells of itself."),
     "doctor": ("app.commands.doctor", "What makes this machine a bad place to measure, and how to mend it."),

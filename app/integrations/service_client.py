@@ -106,6 +106,15 @@ class ServiceClient:
         """Return `{series, more}`: the series that have what is wanted, at most so many."""
         return self._json("GET", "/api/v1/series", params={**wanted, "limit": limit})
 
+    def alerts(self, wanted: Mapping[str, Any], *, before: int | None, limit: int) -> dict[str, Any]:
+        """Return `{alerts, counts, more, next}`: alerts, the newest first, below the id `before`."""
+        page = {"limit": limit} if before is None else {"limit": limit, "before": before}
+        return self._json("GET", "/api/v1/alerts", params={**wanted, **page})
+
+    def alert(self, alert_id: int) -> dict[str, Any]:
+        """Return one alert with its history. Raises NotFoundError."""
+        return self._json("GET", f"/api/v1/alerts/{alert_id}")
+
     def trend(self, series_id: int, **wanted: str | int) -> dict[str, Any]:
         """Return the history of a series in the order of its commits. Raises NotFoundError for a branch without one."""
         return self._json("GET", f"/api/v1/series/{series_id}/trend", params=wanted)

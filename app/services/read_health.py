@@ -115,6 +115,13 @@ def read_health(session: Session, engine: Engine, settings: ServiceSettings, bro
     )
 
 
+def fleet_troubles(session: Session, settings: ServiceSettings) -> tuple[Part, ...]:
+    """Return what is not well of the machines that measure: workers, classes that nobody serves, quarantines."""
+    queues = tuple(_queues(session, settings))
+    parts = (_workers(session, settings), *_unserved(queues), *_quarantine(session, settings))
+    return tuple(part for part in parts if part.level is not Level.GOOD)
+
+
 def _database(session: Session) -> Part:
     size = format_quantity(health.database_size_b(session), "B")
     return Part("Database", Level.GOOD, f"PostgreSQL {health.server_version(session)}, {size}")

@@ -9,11 +9,14 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.responses import HTMLResponse
 
 from app.api.deps import ServiceDep, SessionDep
+from app.config import ServiceSettings
 from app.domain.errors import NotFoundError
 from app.reports.view import report_view
+from app.services.access import Principal
 from app.services.forge.measure_again import can_be_measured_again
 from app.services.forge.shown_pull import shown_pull
 from app.services.list_checks import list_checks
+from app.services.read_attention import Attention, read_attention
 from app.services.read_check import read_check
 from app.services.render_report import report_html
 from app.store.repositories import checks, forge
@@ -41,13 +44,15 @@ VisibleCheck = Annotated[int, Depends(require_visible)]
 @router.get("/")
 def show_checks(
     request: Request,
+    service: ServiceDep,
     session: SessionDep,
+    viewer: Viewer,
     project_id: BoundProject,
     project: Annotated[str | None, Query(max_length=1_000)] = None,
     before: Before = None,
     live: Live = True,
 ) -> Response:
-    """Show the newest checks."""
+    """Show what needs attention, and the newest checks."""
     found = list_checks(session, project=project or None, project_id=project_id, before=before)
     every = REFRESH_LIST_S if found.is_moving and live and before is None else None
     return page(
@@ -56,9 +61,19 @@ def show_checks(
         found=found,
         project=project or None,
         measurable=_measurable(found.projects, project, forge.connected_projects(session)),
+        attention=_attention(session, service.settings, viewer, project) if before is None else None,
         before=before,
         refresh_s=every,
     )
+
+
+def _attention(
+    session: SessionDep, settings: ServiceSettings, viewer: Principal | None, project: str | None
+) -> Attention | None:
+    try:
+        return read_attention(session, settings, viewer, project=project or None)
+    except NotFoundError:  # the list says so
+        return None
 
 
 def _measurable(shown: Sequence[str], chosen: str | None, connected: Collection[str]) -> str | None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from app.domain.alerts import AlertEvent
-from app.domain.results import case_label
-from app.reports import quantities
-from app.reports.text import plain, shorten
-from app.reports.titles import NAME_WIDTH
+from app.reports.alert_words import NOTHING_LEFT, check_title_sentence, deed_words, extent, worst_sentence
+from app.reports.text import plain
 from app.reports.words import CONCLUSIONS, count, explain, listing
 from app.services.alerts.read_alerts import AlertDeed, AlertLine
 from app.services.list_checks import CheckLine, CheckProgress
 from app.services.read_health import HealthReport, Level
-from app.web.words import ALERTS
 
 
 def check_sentence(check: CheckLine) -> str:
@@ -26,41 +22,19 @@ def alert_sentence(alert: AlertLine) -> str:
     """Return what became worse: the largest of its changes, else what its newest check says."""
     standing = [change for change in alert.changes if change.stands]
     if standing:
-        worst, others = standing[0], alert.n_changes - 1
-        name = shorten(plain(case_label(worst.benchmark, worst.params)), NAME_WIDTH)
-        told = f"{name} {plain(worst.metric)} {quantities.change(worst.change)}"
-        return f"{told} and {others} more" if others else told
-    if alert.checks:
-        sentence = plain(alert.checks[0].title).removeprefix("regressed: ")
-        return sentence[:1].upper() + sentence[1:]
-    return "Taken back: nothing of it holds"
+        worst = standing[0]
+        return worst_sentence(worst.benchmark, worst.params, worst.metric, worst.change, alert.n_changes - 1)
+    return check_title_sentence(alert.checks[0].title) if alert.checks else NOTHING_LEFT
 
 
 def alert_extent(alert: AlertLine) -> str:
     """Return how much an alert tells of."""
-    counted = ((alert.n_changes, "change"), (alert.n_checks, "check"))
-    return ", ".join(count(n, what) for n, what in counted if n)
+    return extent(alert.n_changes, alert.n_checks)
 
 
 def deed_sentence(deed: AlertDeed) -> str:
     """Return what somebody did to an alert; what he said of it stands beside."""
-    detail = deed.detail
-    about = f"check {detail['check']}" if "check" in detail else f"change {detail.get('change', '')}".strip()
-    if deed.what is AlertEvent.OWNED:
-        return f"gave it to {plain(str(detail['owner']))}" if detail.get("owner") else "let go of it"
-    if deed.what is AlertEvent.MOVED:
-        return f"moved it from {_state(detail['from'])} to {_state(detail['to'])}"
-    return {
-        AlertEvent.OPENED: f"opened it for {about}",
-        AlertEvent.JOINED: f"added {about}",
-        AlertEvent.LEFT: f"took back {about}",
-        AlertEvent.COMMENTED: "said",
-        AlertEvent.REOPENED: "opened it again",
-    }[deed.what]
-
-
-def _state(state: object) -> str:
-    return ALERTS[str(state)].name
+    return deed_words(deed.what, dict(deed.detail))
 
 
 def reason_sentence(reason: str | None, message: str | None = None) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from app.domain.alerts import OPEN_STATES, AlertState
 from app.domain.jobs import JobState, Outcome
+from app.reports.alert_words import ALERTS as ALERTS
 from app.reports.words import GRADES as GRADES
 from app.reports.words import QUARANTINE_ENDS as QUARANTINE_ENDS
 from app.reports.words import Word
@@ -51,16 +52,6 @@ INVOCATIONS: dict[str, Word] = {
     "timeout": Word("⊗", "timed out", "fails", "it took longer than allowed"),
     "oom": Word("⊗", "out of memory", "fails", "it needed more memory than there was"),
     "missing": Word("∅", "missing", "unmeasured", "it reported nothing"),
-}
-
-ALERTS: dict[str, Word] = {
-    AlertState.NEW: Word("✗", "new", "regressed", "nobody has looked at it"),
-    AlertState.ACKNOWLEDGED: Word("?", "acknowledged", "open", "somebody has seen it"),
-    AlertState.INVESTIGATING: Word("…", "investigating", "running", "somebody looks for the cause"),
-    AlertState.FIXED: Word("✓", "fixed", "steady", "it was real, and is mended"),
-    AlertState.ACCEPTED: Word("−", "accepted", "listed", "it was real, and is wanted"),
-    AlertState.NOT_OURS: Word("⊘", "not ours", "unmeasured", "something moved, but not the code"),
-    AlertState.NOISE: Word("∅", "noise", "unmeasured", "nothing had moved"),
 }
 
 ALERT_TABS: dict[str, str] = {

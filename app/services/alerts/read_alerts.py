@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.analysis.proportion import Proportion, proportion
-from app.domain.alerts import REAL, AlertEvent, AlertState
+from app.domain.alerts import OPEN_STATES, REAL, AlertEvent, AlertState
 from app.domain.errors import NotFoundError
 from app.domain.results import CommitRef
 from app.services.access import Principal
@@ -161,6 +161,21 @@ def list_alerts(
     )
 
 
+def newest_open(
+    session: Session, principal: Principal | None, *, forge_url: str, project: str | None, limit: int
+) -> tuple[tuple[AlertLine, ...], int]:
+    """Return the newest open alerts, and how many are open: in one statement where there are none."""
+    project_id = _project_id(session, principal, project)
+    found = alerts.listed(
+        session, project_id=project_id, states=OPEN_STATES, owner=None, before=None, limit=limit + 1
+    )
+    if len(found) <= limit:
+        return tuple(_lines(session, found, forge_url, FEW)), len(found)
+    counts = alerts.counts(session, project_id)
+    n_open = sum(counts.get(state, 0) for state in OPEN_STATES)
+    return tuple(_lines(session, found[:limit], forge_url, FEW)), n_open
+
+
 def read_alert(session: Session, principal: Principal | None, alert_id: int, *, forge_url: str) -> WholeAlert:
     """Return one alert. Raises NotFoundError, the same for an unknown one and for one not to be seen."""
     found = alerts.listed(
@@ -203,6 +218,8 @@ def _project_id(session: Session, principal: Principal | None, project: str | No
 
 def _lines(session: Session, found: Iterable[Listed], forge_url: str, most: int) -> Iterable[AlertLine]:
     rows = list(found)
+    if not rows:
+        return
     ids = [row.alert.id for row in rows]
     changes: dict[int, list[AlertChangeLine]] = defaultdict(list)
     for told in alerts.told_changes(session, ids, most=most):
