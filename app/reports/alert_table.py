@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import Any
 
 from app.domain.alerts import AlertEvent
-from app.domain.results import case_label
 from app.domain.units import format_quantity
 from app.reports import quantities
 from app.reports.alert_words import (
     ALERTS,
     NOTHING_LEFT,
+    change_name,
     check_title_sentence,
     deed_words,
     extent,
@@ -89,7 +89,8 @@ def render_alert(alert: Alert, *, width: int | None, color: bool) -> str:
         lines += ["", *(f"{_INDENT}{joined(table, row)}" for row in range(len(alert["changes"])))]
     if alert["checks"]:
         lines += ["", *(f"{_INDENT}check {its['id']}  {plain(its['title'])}" for its in alert["checks"])]
-    lines += ["", *(f"{_INDENT}{_deed(deed)}" for deed in alert["history"])]
+    names = {its["id"]: _name(its) for its in alert["changes"]}
+    lines += ["", *(f"{_INDENT}{_deed(deed, names)}" for deed in alert["history"])]
     return "\n".join(lines) + "\n"
 
 
@@ -105,18 +106,26 @@ def sentence(alert: Alert) -> str:
 
 def _change_columns(changes: Sequence[dict[str, Any]]) -> list[Column]:
     return [
-        column("", (plain(f"{case_label(c['benchmark'], c['params'])} {c['metric']}") for c in changes)),
+        column("", map(_name, changes)),
         column("", (quantities.change(c["change"]) for c in changes), right=True),
-        column("", (quantities.interval(c["ci_low"], c["ci_high"]) for c in changes), expendable=1),
+        column(
+            "",
+            ("" if c["ci_low"] is None else quantities.interval(c["ci_low"], c["ci_high"]) for c in changes),
+            expendable=1,
+        ),
         column("", (format_quantity(c["after"], c["unit"]) for c in changes), right=True, expendable=2),
         column("", (plain(c["device_class"]) for c in changes), expendable=3),
         column("", ("" if c["stands"] else "taken back" for c in changes)),
     ]
 
 
-def _deed(deed: dict[str, Any]) -> str:
+def _name(change: dict[str, Any]) -> str:
+    return change_name(change["benchmark"], change["params"], change["metric"])
+
+
+def _deed(deed: dict[str, Any], names: dict[int, str]) -> str:
     said = plain(deed.get("comment") or "")
-    words = f"{_when(deed['at'])}  {plain(deed['by'])} {deed_words(AlertEvent(deed['what']), deed)}"
+    words = f"{_when(deed['at'])}  {plain(deed['by'])} {deed_words(AlertEvent(deed['what']), deed, names)}"
     return f"{words}: {said}" if said else words
 
 

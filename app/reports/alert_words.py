@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from app.domain.alerts import AlertEvent, AlertState
@@ -24,8 +25,7 @@ ALERTS: dict[str, Word] = {
 
 def worst_sentence(benchmark: str, params: Params, metric: str, change: float | None, others: int) -> str:
     """Return what became worse most, and in how many others: `resize[batch=8] latency_p50 +36 % and 4 more`."""
-    name = shorten(plain(case_label(benchmark, params)), NAME_WIDTH)
-    told = f"{name} {plain(metric)} {quantities.change(change)}"
+    told = f"{change_name(benchmark, params, metric)} {quantities.change(change)}"
     return f"{told} and {others} more" if others else told
 
 
@@ -38,15 +38,21 @@ def check_title_sentence(title: str) -> str:
 NOTHING_LEFT = "Taken back: nothing of it holds"
 
 
+def change_name(benchmark: str, params: Params, metric: str) -> str:
+    """Return what a change is of, on one line: `resize[batch=8] latency_p50`."""
+    return f"{shorten(plain(case_label(benchmark, params)), NAME_WIDTH)} {plain(metric)}"
+
+
 def extent(n_changes: int, n_checks: int) -> str:
     """Return how much an alert tells of."""
     counted = ((n_changes, "change"), (n_checks, "check"))
     return ", ".join(count(n, what) for n, what in counted if n)
 
 
-def deed_words(what: AlertEvent, detail: dict[str, Any]) -> str:
-    """Return what somebody did to an alert; what he said of it stands beside."""
-    about = f"check {detail['check']}" if "check" in detail else f"change {detail.get('change', '')}".strip()
+def deed_words(what: AlertEvent, detail: Mapping[str, Any], names: Mapping[int, str]) -> str:
+    """Return what somebody did to an alert; what he said of it stands beside. `names` are those of its changes."""
+    change = detail.get("change")
+    about = names.get(change, f"change {change}") if change is not None else f"check {detail.get('check')}"
     if what is AlertEvent.OWNED:
         return f"gave it to {plain(str(detail['owner']))}" if detail.get("owner") else "let go of it"
     if what is AlertEvent.MOVED:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from app.reports.alert_words import NOTHING_LEFT, check_title_sentence, deed_words, extent, worst_sentence
+from app.reports.alert_words import (
+    NOTHING_LEFT,
+    change_name,
+    check_title_sentence,
+    deed_words,
+    extent,
+    worst_sentence,
+)
 from app.reports.text import plain
 from app.reports.words import CONCLUSIONS, count, explain, listing
 from app.services.alerts.read_alerts import AlertDeed, AlertLine
@@ -32,9 +39,10 @@ def alert_extent(alert: AlertLine) -> str:
     return extent(alert.n_changes, alert.n_checks)
 
 
-def deed_sentence(deed: AlertDeed) -> str:
+def deed_sentence(deed: AlertDeed, alert: AlertLine) -> str:
     """Return what somebody did to an alert; what he said of it stands beside."""
-    return deed_words(deed.what, dict(deed.detail))
+    names = {its.id: change_name(its.benchmark, its.params, its.metric) for its in alert.changes}
+    return deed_words(deed.what, deed.detail, names)
 
 
 def reason_sentence(reason: str | None, message: str | None = None) -> str:
