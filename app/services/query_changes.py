@@ -186,6 +186,11 @@ def _document(context: ChangeContext, job: Job | None) -> dict[str, Any]:
 
 def is_worse(change: ChangePoint, better: Better | str) -> bool | None:
     """Say whether the level moved the wrong way; None for what is no lasting change of level."""
-    if change.before is None or change.after is None:
+    return moved_worse(change.before, change.after, better)
+
+
+def moved_worse(before: float | None, after: float | None, better: Better | str) -> bool | None:
+    """Say whether this is the wrong way; None where there are no two levels."""
+    if before is None or after is None:
         return None
-    return (change.after > change.before) == (better == "lower")
+    return (after > before) == (better == "lower")

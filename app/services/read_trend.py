@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from sqlalchemy.orm import Session
 
-from app.domain.changes import STANDING
 from app.domain.errors import NotFoundError
 from app.domain.thinning import thinned
 from app.services.access import Principal
-from app.services.query_changes import is_worse
+from app.services.query_changes import moved_worse
 from app.services.query_runs import name_of_run
-from app.services.series_document import visible_series
-from app.store.repositories import changes, trends
-from app.store.repositories.changes import ChangeContext
-from app.store.repositories.trends import Behind, TrendColumns
+from app.services.series_document import unseen_series
+from app.services.visibility import may_see
+from app.store.repositories import trends
+from app.store.repositories.trends import ChangeRow, History, TrendColumns
 from app.store.tables import BenchmarkCase, Project, Series
 
 MOST_CHANGES = 500
@@ -45,7 +44,53 @@ class TrendPoint(NamedTuple):
     time: datetime
     """The commit's; where nobody said it, when the result was measured or received."""
     run: str
-    flags: tuple[str, ...]
+    flags: Sequence[str]
+
+
+@dataclass(frozen=True)
+class TrendPoints(Sequence[TrendPoint]):
+    """Points as columns of equal length, which is how most of them are told; one by one they are made when asked for.
+
+    `time` is in ISO 8601.
+    """
+
+    row: Sequence[int]
+    value: Sequence[float]
+    low: Sequence[float]
+    high: Sequence[float]
+    n: Sequence[int]
+    sha: Sequence[str]
+    subject: Sequence[str]
+    author: Sequence[str]
+    time: Sequence[str]
+    run: Sequence[str]
+    flags: Sequence[Sequence[str]]
+
+    def __len__(self) -> int:
+        """Return how many they are."""
+        return len(self.row)
+
+    @overload
+    def __getitem__(self, at: int) -> TrendPoint: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> TrendPoints: ...
+
+    def __getitem__(self, at: int | slice) -> TrendPoint | TrendPoints:
+        """Return one point, or some."""
+        its = (getattr(self, field.name)[at] for field in fields(self))
+        if isinstance(at, slice):
+            return TrendPoints(*its)
+        point = TrendPoint(*its)
+        return point._replace(time=datetime.fromisoformat(self.time[at]))
+
+    def of(self, rows: Collection[int]) -> TrendPoints:
+        """Return those of these rows of the history."""
+        if len(rows) == len(self):
+            return self
+        wanted = set(rows)
+        kept = [at for at, row in enumerate(self.row) if row in wanted]
+        return TrendPoints(*([getattr(self, field.name)[at] for at in kept] for field in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -82,8 +127,8 @@ class Trend:
     n: int
     rows: range
     """Those that are shown, or would be where some are left out."""
-    points: tuple[TrendPoint, ...]
-    newest: tuple[TrendPoint, ...]
+    points: TrendPoints
+    newest: Sequence[TrendPoint]
     """The last points of the whole history, the newest first."""
     changes: tuple[TrendChange, ...]
     reference: float | None = None
@@ -125,40 +170,38 @@ def read_trend(
 
     Raises NotFoundError for a series that is not there or may not be seen, and for a branch that has no history.
     """
-    series, case, project = visible_series(session, principal, series_id)
-    found = [name for name, length in trends.branches(session, series_id) if length]
-    its_branch = _branch(project, found, branch)
-    its = trends.columns(session, series_id, its_branch)
-    standing = changes.find(
-        session, series_id=series_id, branch=its_branch, states=STANDING, limit=MOST_CHANGES
+    its = trends.history(session, series_id, branch, most_changes=MOST_CHANGES)
+    if its is None or not may_see(principal, its.project.id):
+        raise unseen_series(series_id)
+    if branch is not None:
+        _refuse_unknown(branch, its)
+    its_changes = sorted(
+        (_change(row, its.series.better) for row in its.changes), key=lambda change: change.row
     )
-    its_changes = sorted(map(_change, standing), key=lambda change: change.row)
-    n = len(its.values)
+    n = len(its.columns.values)
     rows = range(min(first, n), n if last is None else max(min(last + 1, n), min(first, n)))
-    kept, newest = _kept(its, its_changes, rows, columns), range(n - 1, max(n - NEWEST, 0) - 1, -1)
-    behind = trends.behind(session, {its.result_ids[row] for row in (*kept, *newest)})
+    kept, newest = _kept(its.columns, its_changes, rows, columns), range(max(n - NEWEST, 0), n)
+    told = _points(session, its, sorted({*kept, *newest}))
     return Trend(
-        series,
-        case,
-        project,
-        its_branch,
-        tuple(found),
+        its.series,
+        its.case,
+        its.project,
+        its.branch,
+        tuple(name for name, _ in its.branches),
         n,
         rows,
-        tuple(_point(its, row, behind[its.result_ids[row]]) for row in kept),
-        tuple(_point(its, row, behind[its.result_ids[row]]) for row in newest),
+        told.of(kept),
+        told.of(newest)[::-1],
         tuple(its_changes),
-        trends.newest_value(session, series, its_branch, relative) if relative else None,
+        trends.newest_value(session, its.series, its.branch, relative) if relative else None,
     )
 
 
-def _branch(project: Project, found: Sequence[str], wanted: str | None) -> str:
-    if wanted is not None and wanted not in found:
+def _refuse_unknown(branch: str, its: History) -> None:
+    found = [name for name, _ in its.branches]
+    if branch not in found:
         known = ", ".join(found[:10]) or "none"
-        raise NotFoundError(f"the series has no history on the branch {wanted[:80]!r}; it has: {known}")
-    if wanted is not None:
-        return wanted
-    return project.branch if project.branch in found or not found else found[0]
+        raise NotFoundError(f"the series has no history on the branch {branch[:80]!r}; it has: {known}")
 
 
 def _kept(its: TrendColumns, its_changes: Sequence[TrendChange], rows: range, columns: int) -> list[int]:
@@ -169,38 +212,38 @@ def _kept(its: TrendColumns, its_changes: Sequence[TrendChange], rows: range, co
     return [start + row for row in thinned(*curves, columns, keep=keep)]
 
 
-def _point(its: TrendColumns, row: int, behind: Behind) -> TrendPoint:
-    return TrendPoint(
-        row,
-        its.values[row],
-        its.low[row],
-        its.high[row],
-        its.n[row],
-        behind.sha,
-        behind.subject,
-        behind.author,
-        datetime.fromisoformat(behind.time),
-        name_of_run(behind.run_id, behind.upload_id),
-        tuple(behind.flags),
+def _points(session: Session, its: History, rows: Sequence[int]) -> TrendPoints:
+    behind, columns = trends.behind(session, its, rows), its.columns
+    return TrendPoints(
+        row=rows,
+        value=[columns.values[row] for row in rows],
+        low=[columns.low[row] for row in rows],
+        high=[columns.high[row] for row in rows],
+        n=[columns.n[row] for row in rows],
+        sha=behind.sha,
+        subject=behind.subject,
+        author=behind.author,
+        time=behind.time,
+        run=list(map(name_of_run, behind.run_id, behind.upload_id)),
+        flags=behind.flags,
     )
 
 
-def _change(context: ChangeContext) -> TrendChange:
-    change = context.change
+def _change(row: ChangeRow, better: str) -> TrendChange:
     return TrendChange(
-        row=change.index,
-        kind=change.kind,
-        state=change.state,
-        is_worse=is_worse(change, context.series.better),
-        change=change.change,
-        low=change.ci_low,
-        high=change.ci_high,
-        before=change.before,
-        after=change.after,
-        is_machine=change.label is not None,
-        sha=context.commit.sha,
-        subject=context.commit.subject,
-        author=context.commit.author,
-        previous_sha=context.previous.sha,
-        id=change.id,
+        row=row.row,
+        kind=row.kind,
+        state=row.state,
+        is_worse=moved_worse(row.before, row.after, better),
+        change=row.change,
+        low=row.ci_low,
+        high=row.ci_high,
+        before=row.before,
+        after=row.after,
+        is_machine=row.label is not None,
+        sha=row.sha,
+        subject=row.subject,
+        author=row.author,
+        previous_sha=row.previous_sha,
+        id=row.id,
     )

@@ -19,9 +19,14 @@ def visible_series(
     """Return the series with its case and project. Raises NotFoundError, also for one that may not be seen."""
     found = series_rows.one(session, series_id)
     if found is None or not may_see(principal, found[0].project_id):
-        raise NotFoundError(f"there is no series {series_id} that you may see")
+        raise unseen_series(series_id)
     row, case = found
     return row, case, session.get_one(Project, row.project_id)
+
+
+def unseen_series(series_id: int) -> NotFoundError:
+    """Return what is raised for a series that is not there, and for one that may not be seen."""
+    return NotFoundError(f"there is no series {series_id} that you may see")
 
 
 def series_document(row: Series, case: BenchmarkCase, project: Project) -> dict[str, Any]:

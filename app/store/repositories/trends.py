@@ -1,16 +1,22 @@
-"""A history as a trend shows it: its points as columns, and what is behind those that are shown."""
+"""A history as a trend shows it: its points as columns, what is behind those that are shown, and where it changed.
+
+A person waits for it, so statements go to PostgreSQL together, and what has thousands of rows comes as columns: to make
+an object of each row would take longer than to read them.
+"""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import select, text
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.store.tables import Commit, History, Result, Series
+from app.domain.changes import STANDING
+from app.store.pipeline import in_one_trip
+from app.store.tables import BenchmarkCase, Commit, Project, Result, Series
 
 
 @dataclass(frozen=True)
@@ -24,35 +30,94 @@ class TrendColumns:
     n: tuple[int, ...]
 
 
-class Behind(NamedTuple):
-    """What is behind one point: its commit, where it was measured, and what was noted.
+class ChangeRow(NamedTuple):
+    """A change that stands, with its commits."""
+
+    id: int
+    row: int
+    kind: str
+    state: str
+    change: float | None
+    ci_low: float | None
+    ci_high: float | None
+    before: float | None
+    after: float | None
+    label: str | None
+    sha: str
+    subject: str
+    author: str
+    previous_sha: str
+
+
+@dataclass(frozen=True)
+class History:
+    """A series' history on a branch; `branches` are those on which it has one, with their lengths, the longest first.
+
+    The series, its case and its project are as they are stored, and belong to no session.
+    """
+
+    series: Series
+    case: BenchmarkCase
+    project: Project
+    branches: tuple[tuple[str, int], ...]
+    branch: str
+    columns: TrendColumns
+    changes: tuple[ChangeRow, ...]
+
+
+@dataclass(frozen=True)
+class Behind:
+    """What is behind points, as columns: their commits, where they were measured, and what was noted.
 
     `time` is the commit's, in ISO 8601; where nobody said it, when the result was measured or received.
     """
 
-    result_id: int
-    sha: str
-    subject: str
-    author: str
-    time: str
-    run_id: int | None
-    upload_id: int | None
-    flags: list[str]
+    sha: Sequence[str] = ()
+    subject: Sequence[str] = ()
+    author: Sequence[str] = ()
+    time: Sequence[str] = ()
+    run_id: Sequence[int | None] = ()
+    upload_id: Sequence[int | None] = ()
+    flags: Sequence[Sequence[str]] = ()
 
 
-def branches(session: Session, series_id: int) -> Sequence[tuple[str, int]]:
-    """Return the branches on which the series has a history, with the number of points, the longest first."""
-    rows = session.execute(
-        select(History.branch, History.length)
-        .where(History.series_id == series_id)
-        .order_by(History.length.desc(), History.branch)
-    ).all()
-    return [(row[0], row[1]) for row in rows]
+def history(session: Session, series_id: int, branch: str | None, *, most_changes: int) -> History | None:
+    """Return the series' history on a branch, with the newest so many changes that stand; None where it is not there.
+
+    Without a branch it is the project's own, or where the series has nothing there, the longest.
+    """
+    which = {"id": series_id, "branch": branch, "states": list(STANDING), "limit": most_changes}
+    heads, columns, changes = in_one_trip(session, (_HEAD, which), (_COLUMNS, which), (_CHANGES, which))
+    if not heads:
+        return None
+    series, case, project, branches, its_branch = _head(heads[0])
+    return History(
+        series,
+        case,
+        project,
+        branches,
+        its_branch or branch or project.branch,
+        _columns(columns[0]),
+        tuple(map(ChangeRow._make, changes)),
+    )
 
 
-def columns(session: Session, series_id: int, branch: str) -> TrendColumns:
-    """Return all points of the history, oldest first; empty where there is none."""
-    row = session.execute(_COLUMNS, {"series_id": series_id, "branch": branch}).one()
+def _head(
+    row: tuple[Any, ...],
+) -> tuple[Series, BenchmarkCase, Project, tuple[tuple[str, int], ...], str | None]:
+    series_id, project_id, case_id, metric, unit, better, device_class, version, *rest = row
+    benchmark, params, project, own_branch, branches, branch = rest
+    its = {"metric": metric, "unit": unit, "better": better, "device_class": device_class}
+    return (
+        Series(id=series_id, project_id=project_id, case_id=case_id, version=version, **its),
+        BenchmarkCase(id=case_id, project_id=project_id, benchmark=benchmark, params=params),
+        Project(id=project_id, name=project, branch=own_branch),
+        tuple((name, length) for name, length in branches or ()),
+        branch,
+    )
+
+
+def _columns(row: tuple[bytes | None, ...]) -> TrendColumns:
     told = [bytes(column or b"") for column in row]
     n = len(told[0]) // 8
     whole, real = struct.Struct(f">{n}q"), struct.Struct(f">{n}d")
@@ -65,9 +130,31 @@ def columns(session: Session, series_id: int, branch: str) -> TrendColumns:
     )
 
 
-# As bytes of PostgreSQL's own binary protocol: an object for each point would take longer to make than to read it.
-_COLUMNS = text(
-    """
+# The branch that is wanted, or else the project's own, or else the longest; looked up once a statement.
+_BRANCH = """
+    coalesce(%(branch)s::text, (
+      select history.branch from history
+      join series on series.id = history.series_id
+      join project on project.id = series.project_id
+      where history.series_id = %(id)s and history.length > 0
+      order by history.branch = project.branch desc, history.length desc, history.branch
+      limit 1))
+"""
+
+_HEAD = f"""
+    select series.id, series.project_id, case_id, metric, unit, better, device_class, version,
+      benchmark, params, project.name, project.branch,
+      (select json_agg(json_build_array(branch, length) order by length desc, branch)
+       from history where series_id = series.id and length > 0),
+      {_BRANCH}
+    from series
+    join benchmark_case on benchmark_case.id = series.case_id
+    join project on project.id = series.project_id
+    where series.id = %(id)s
+"""  # noqa: S608  # nothing of it is anybody's but ours
+
+# As bytes of PostgreSQL's own binary protocol.
+_COLUMNS = f"""
     select
       string_agg(int8send(id), '' order by place, id),
       string_agg(float8send(value), '' order by place, id),
@@ -75,9 +162,57 @@ _COLUMNS = text(
       string_agg(float8send(high), '' order by place, id),
       string_agg(int8send(n), '' order by place, id)
     from result
-    where series_id = :series_id and branch = :branch and place is not null
-    """
-)
+    where series_id = %(id)s and branch = ({_BRANCH}) and place is not null
+"""  # noqa: S608
+
+_CHANGES = f"""
+    select change_point.id, index, kind, state, change, ci_low, ci_high, before, after, label,
+      commit.sha, commit.subject, commit.author, previous.sha
+    from change_point
+    join commit on commit.id = commit_id
+    join commit previous on previous.id = previous_commit_id
+    where series_id = %(id)s and change_point.branch = ({_BRANCH}) and state = any(%(states)s)
+    order by change_point.id desc
+    limit %(limit)s
+"""  # noqa: S608
+
+
+def behind(session: Session, its: History, rows: Sequence[int]) -> Behind:
+    """Return what is behind these rows of the history, in their order; they ascend."""
+    if not rows:
+        return Behind()
+    if len(rows) == rows[-1] - rows[0] + 1:
+        which = {"id": its.series.id, "branch": its.branch, "first": rows[0], "limit": len(rows)}
+        (found,) = in_one_trip(session, (_behind(_OF_ROWS), which))
+    else:
+        ids = [its.columns.result_ids[row] for row in rows]
+        (found,) = in_one_trip(session, (_behind(_OF_RESULTS), {"ids": ids}))
+    return Behind(*found[0])
+
+
+def _behind(shown: str) -> str:
+    return f"""
+        select json_agg(sha), json_agg(subject), json_agg(author), json_agg(coalesce(authored_at, measured_at)),
+          json_agg(run_id), json_agg(upload_id), json_agg(flags)
+        from (
+          select sha, subject, author, authored_at, measured_at, run_id, upload_id, flags
+          from ({shown}) shown join commit on commit.id = commit_id
+          order by at) told
+    """  # noqa: S608
+
+
+_OF_ROWS = """
+    select row_number() over (order by place, id) as at,
+      commit_id, measured_at, run_id, upload_id, flags
+    from result
+    where series_id = %(id)s and branch = %(branch)s and place is not null
+    order by place, id offset %(first)s limit %(limit)s
+"""
+
+_OF_RESULTS = """
+    select at, commit_id, measured_at, run_id, upload_id, flags
+    from unnest(%(ids)s::bigint[]) with ordinality as wanted (id, at) join result using (id)
+"""
 
 
 def newest_value(session: Session, series: Series, branch: str, sha: str) -> float | None:
@@ -89,20 +224,3 @@ def newest_value(session: Session, series: Series, branch: str, sha: str) -> flo
         .where(Result.series_id == series.id, Result.branch == branch, Result.place.is_not(None))
     )
     return session.scalar(query.order_by(Result.id.desc()).limit(1))
-
-
-def behind(session: Session, result_ids: Collection[int]) -> dict[int, Behind]:
-    """Return what is behind each of these points, by the result's id."""
-    rows = session.scalar(_BEHIND, {"ids": list(result_ids)}) if result_ids else None
-    return {row[0]: Behind._make(row) for row in rows or ()}
-
-
-# One value of JSON: thousands of rows would take longer to be made into Python's objects one by one.
-_BEHIND = text(
-    """
-    select json_agg(json_build_array(
-      result.id, sha, subject, author, coalesce(authored_at, measured_at), run_id, upload_id, flags))
-    from result join commit on commit.id = result.commit_id
-    where result.id = any(:ids)
-    """
-)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from xml.etree import ElementTree
 
 import pytest
@@ -11,18 +10,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.units import format_quantity
-from app.services.read_trend import Trend, TrendChange, TrendPoint
+from app.services.read_trend import Trend, TrendChange, TrendPoints
 from app.store.tables import BenchmarkCase, Project, Series
 from app.web.picture_scale import ladder, shown_range, tick_labels
 from app.web.spark_picture import HEIGHT, WIDTH, spark_picture
 from app.web.trend_picture import trend_picture
 
-WHEN = datetime(2026, 11, 1, tzinfo=UTC)
 
-
-def point(row: int, value: float) -> TrendPoint:
-    return TrendPoint(
-        row, value, value * 0.99, value * 1.01, 7, f"{row:040x}", "subject", "Ada", WHEN, "1", ()
+def told(values: list[float]) -> TrendPoints:
+    n = len(values)
+    return TrendPoints(
+        row=range(n),
+        value=values,
+        low=[value * 0.99 for value in values],
+        high=[value * 1.01 for value in values],
+        n=[7] * n,
+        sha=[f"{row:040x}" for row in range(n)],
+        subject=["subject"] * n,
+        author=["Ada"] * n,
+        time=["2026-11-01T00:00:00+00:00"] * n,
+        run=["1"] * n,
+        flags=[()] * n,
     )
 
 
@@ -47,7 +55,7 @@ def change(row: int, *, is_worse: bool | None = True, is_machine: bool = False) 
 
 
 def trend(values: list[float], *changes: TrendChange) -> Trend:
-    points = tuple(point(row, value) for row, value in enumerate(values))
+    points = told(values)
     series = Series(metric="latency_p50", unit="s", better="lower", device_class="cpu")
     case = BenchmarkCase(benchmark="resize", params={})
     rows = range(len(points))
