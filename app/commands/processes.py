@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,8 +38,11 @@ def api(host: str | None, port: int | None) -> None:
     settings = service.settings
     with answering():
         require_current(service.database.engine)
+    app = create_app(service)
+    gc.collect()
+    gc.freeze()  # what is imported stays: a request in which garbage is collected does not look through all of it
     uvicorn.run(
-        create_app(service),
+        app,
         host=host or settings.host,
         port=settings.port if port is None else port,
         log_level="warning",
