@@ -111,13 +111,16 @@ class _Placing:
 
     def _run(self, index: int, later: float, line: Timeline) -> list[Unplaced]:
         """Return this result and those after it, one of each commit, that go before the same place, in their order."""
-        run = [self._new[index]]
+        run, taken = [self._new[index]], {self._new[index].commit_id}
         for one in islice(self._new, index + 1, None):
             if one.commit_id in self._places or one.commit_id == run[-1].commit_id:
                 continue
             if not self._is_timed(one) or is_later(run[-1].moment, one) or line.first_later(one) != later:
                 break
+            if one.position is None and not taken.isdisjoint(one.children or ()):
+                break
             run.append(one)
+            taken.add(one.commit_id)
         return run
 
     def _between(self, before: float | None, later: float, n: int) -> list[float]:

@@ -112,6 +112,14 @@ def test_years_in_any_order_and_in_parts_end_up_in_the_order_of_their_days(poste
     assert order(poster) == [*map(sha, range(60)), sha(200)]
 
 
+def test_parent_of_the_same_moment_goes_before_its_child_between_others(poster: Poster):
+    poster.tell(1.0, 9, measured_at="2024-01-09T00:00:00Z")
+    for commit in (1, 4, 3):
+        poster.post(1.0, commit, parent=sha(commit - 1), measured_at="2024-01-01T00:00:00Z")
+    deliver(poster.service)
+    assert order(poster) == [sha(1), sha(3), sha(4), sha(9)]
+
+
 def test_gap_that_is_filled_again_and_again_gets_room(poster: Poster):
     poster.tell(1.0, 0, position=0, measured_at="2024-01-01T00:00:00Z")
     poster.tell(1.0, 999, position=999, measured_at="2024-01-02T00:00:00Z")
