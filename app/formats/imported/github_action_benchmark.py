@@ -1,9 +1,9 @@
 """github-action-benchmark: `data.js`, or the JSON file that it may keep in its place, with every suite of a repository.
 
 Which way is better follows from the tool that was measured with, as in the action itself, which has benchmark.js,
-pytest and `customBiggerIsBetter` grow; only of JMH, whose modes it does not tell apart, by the unit. Suites may have
-benchmarks of the same name, so the suite is a parameter of each case. A name that stands several times in one entry
-has been measured as often.
+pytest and `customBiggerIsBetter` grow; only of JMH and Go, whose rates it does not tell from times, by the unit.
+Suites may have benchmarks of the same name, so the suite is a parameter of each case. A name that stands several times
+in one entry has been measured as often.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from app.formats.imported.values import (
 )
 from app.formats.problems import json_path
 
-_HIGHER = ("benchmarkjs", "pytest", "customBiggerIsBetter")
+_PYTEST = "pytest"
+_HIGHER = ("benchmarkjs", _PYTEST, "customBiggerIsBetter")
 _LOWER = (
     "cargo",
-    "go",
     "googlecpp",
     "catch2",
     "julia",
@@ -87,7 +87,7 @@ def _read_entry(suite: str, entry: Object, place: str, reading: Reading) -> None
 def _result(bench: Object, suite: str, tool: str, place: str) -> ImportedResult:
     value = as_number(from_text(bench.get("value")), "value")
     unit = clean_unit(as_text(bench.get("unit"), "unit", "1"))
-    low, high = _range(bench.get("range"), value)
+    low, high = _range(bench.get("range"), value, is_rate=tool == _PYTEST)
     return ImportedResult(
         benchmark=as_text(bench.get("name"), "name"),
         params={"suite": suite},
@@ -107,12 +107,17 @@ def _direction(tool: str, unit: str) -> Better:
     return "lower" if tool in _LOWER else direction_of(unit)
 
 
-def _range(found: Any, value: float) -> tuple[float | None, float | None]:
-    """Return the ends of a range such as `± 329`, `+/- 2,802`, `±1.12%`, `stddev: 0.3` or 3; none sinks below 0."""
+def _range(found: Any, value: float, *, is_rate: bool) -> tuple[float | None, float | None]:
+    """Return the ends of a range such as `± 329`, `+/- 2,802`, `±1.12%`, `stddev: 0.3` or 3; none sinks below 0.
+
+    Of a rate, which is pytest's, it is the deviation of the time of one call: `1 / value` seconds on average.
+    """
     match = _RANGE.search(str(found)) if isinstance(found, str | int | float) else None
     if match is None:
         return None, None
     width = float(match[1].replace(",", "")) * (abs(value) / 100 if match[2] else 1)
+    if is_rate and not match[2]:
+        width *= value * value
     return max(value - width, min(value, 0.0)), value + width
 
 

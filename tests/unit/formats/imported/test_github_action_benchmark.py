@@ -71,6 +71,7 @@ def test_every_suite_has_cases_of_its_own():
         ("cargo", "ns/iter", ("time", "ns", "lower")),
         ("go", "ns/op", ("time", "ns", "lower")),
         ("go", "B/op", ("value", "B/op", "lower")),
+        ("go", "MB/s", ("throughput", "MB/s", "higher")),
         ("go", "allocs/op", ("value", "allocs/op", "lower")),
         ("benchmarkjs", "ops/sec", ("throughput", "operations/s", "higher")),
         ("pytest", "iter/sec", ("throughput", "iter/sec", "higher")),
@@ -106,6 +107,14 @@ def test_metric_unit_and_direction_follow_from_the_tool(tool, unit, wanted):
 def test_range_is_the_spread(written, low, high):
     (result,) = results_of(bench(value=100, range=written))
     assert (result.low, result.high) == (low, high)
+
+
+def test_range_of_a_rate_of_pytest_is_of_the_time_of_one_call():
+    fast = bench(value=40_000, unit="iter/sec", range="stddev: 0.00001")
+    slow = bench("slow", value=2, unit="iter/sec", range="stddev: 1")
+    (first, second) = results_of(fast, slow, tool="pytest")
+    assert (first.low, first.high) == (pytest.approx(24_000), pytest.approx(56_000))
+    assert (second.low, second.high) == (0, 6)
 
 
 def test_value_may_be_written_as_text_and_the_unit_left_out():
