@@ -84,9 +84,7 @@ def test_a_page_of_something_that_goes_on_is_renewed_where_it_stands(
     page = browser.new_page()
     page.set_extra_http_headers({"Authorization": f"Bearer {admin_token}"})
     page.goto(f"{address}/")
-    page.evaluate(
-        "document.querySelector('main').dataset.refresh = 0.05; document.querySelector('.brand').id = 'same'"
-    )
+    page.evaluate("document.querySelector('.brand').id = 'same'")
     with service.database.session() as session:
         number = stored.check(session, results.failing()).id
     page.wait_for_selector(f"main a[href='/checks/{number}']", timeout=15_000)
