@@ -7,11 +7,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from markupsafe import Markup
+from pydantic import Field
 
 from app.api.deps import SessionDep
 from app.services.access import Scope
 from app.services.explore_series import PAGE, explore_series
 from app.services.read_trend import read_trend
+from app.services.siblings import BESIDE, siblings_of
 from app.services.trend_document import trend_document
 from app.store.repositories.explorer import FACETS
 from app.web.addresses import address
@@ -21,6 +23,7 @@ from app.web.render import page
 
 router = APIRouter(prefix="/series")
 
+Beside = Annotated[int, Field(ge=1, lt=2**63)]
 Row = Annotated[int | None, Query(ge=0, lt=2**31)]
 
 
@@ -62,8 +65,12 @@ def show_series(
     first: Row = None,
     last: Row = None,
     relative: Annotated[str, Query(max_length=64, pattern=r"^[0-9a-f]*$")] = "",
+    beside: Annotated[tuple[Beside, ...], Query(max_length=BESIDE)] = (),
 ) -> Response:
-    """Show one series on a branch; `first` and `last` are the rows to show, `relative` the commit of reference."""
+    """Show one series on a branch.
+
+    `first` and `last` are the rows to show, `relative` is the commit of reference, `beside` others to draw with it.
+    """
     trend = read_trend(
         session,
         viewer,
@@ -77,6 +84,8 @@ def show_series(
         request,
         "series.html",
         trend=trend,
+        siblings=siblings_of(session, trend.series, trend.case, beside),
+        most_beside=BESIDE,
         may_answer=viewer is not None and viewer.may(Scope.ALERTS_WRITE),
         data=_data(
             trend_document(trend)

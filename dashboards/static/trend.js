@@ -11,6 +11,9 @@
     log: query.has("log"), time: query.has("time"), shown: given, pinned: false,
     relative: given.reference === null ? "" : given.relative, reference: given.reference,
   };
+  // Other series that are drawn beside it: their points, by the commits that they share.
+  const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7"], DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
+  const boxes = [...box.querySelectorAll("[name=beside]")], others = new Map();
   let chart = null, order = [], asked = 0;
 
   // --- numbers and times as people read them ---
@@ -59,12 +62,28 @@
     const scaled = (values) => isRelative() ? values.map((value) => 100 * (value / state.reference - 1)) : values;
     order = x.map((_, i) => i).sort((a, b) => x[a] - x[b] || a - b);
     const sorted = (values) => order.map((i) => values[i]);
-    return [sorted(x), sorted(scaled(p.value)), sorted(scaled(p.low)), sorted(scaled(p.high))];
+    return [sorted(x), sorted(scaled(p.value)), sorted(scaled(p.low)), sorted(scaled(p.high)), ...[...others.values()].map((its) => sorted(beside(its)))];
+  }
+
+  // Relative values are relative to the other series' own value of that commit.
+  function beside(its) {
+    const values = new Map(its.points.commit.map((sha, i) => [sha, its.points.value[i]]));
+    const reference = isRelative() ? values.get(referenceCommit()) : null;
+    return state.shown.points.commit.map((sha) => {
+      const value = values.get(sha);
+      if (value === undefined || reference === undefined) return null;
+      return reference === null ? value : 100 * (value / reference - 1);
+    });
+  }
+
+  function referenceCommit() {
+    return given.points.commit.find((sha) => sha.startsWith(state.relative)) ?? state.relative;
   }
 
   // What is relative has both signs, and some values are zero.
   function isLog() {
-    return state.log && !isRelative() && state.shown.points.low.every((value) => value > 0);
+    const all = [state.shown.points.low, ...[...others.values()].map((its) => its.points.value)];
+    return state.log && !isRelative() && all.every((values) => values.every((value) => value > 0));
   }
 
   function tone(change) {
@@ -155,10 +174,16 @@
         {stroke: ink, width: 1.4, points: {show: isSparse, size: 5, fill: ink, stroke: ink}},
         {stroke: "transparent", points: {show: false}},
         {stroke: "transparent", points: {show: false}},
+        ...[...others.keys()].map((id) => ({stroke: styleOf(id).colour, dash: styleOf(id).dash, width: 1.4, spanGaps: true, points: {show: isSparse, size: 4}})),
       ],
       bands: [{series: [3, 2], fill: "rgba(128, 138, 150, .22)"}],
       hooks: {draw: [drawChanges], setCursor: [follow], setSelect: [zoom]},
     };
+  }
+
+  function styleOf(id) {
+    const at = [...others.keys()].indexOf(id);
+    return {colour: COLOURS[at], dash: DASHES[at]};
   }
 
   function draw() {
@@ -197,6 +222,10 @@
     more.append(part("bdi", p.author[i].slice(0, 40)), p.author[i] ? " · " : "", zone.format(new Date(p.time[i])));
     more.className = "small";
     tip.replaceChildren(value, commit, more);
+    [...others.keys()].forEach((id, nth) => {
+      const its_value = its[4 + nth][at], line = part("div", `${nameOf(id)}: ${told(its_value)}`);
+      if (its_value != null) tip.append(line);
+    });
     if (p.flags[i].length) tip.append(part("div", p.flags[i].join(", ")));
     if (state.pinned) tip.append(actions(p, i));
     tip.classList.toggle("kept", state.pinned);
@@ -247,6 +276,31 @@
     chart.setCursor({left: chart.valToPos(chart.data[0][at], "x"), top: chart.valToPos(chart.data[1][at], "y")});
   }
 
+  // --- what is drawn beside it ---
+
+  const nameOf = (id) => boxes.find((one) => one.value === id)?.dataset.name ?? id;
+
+  function drawBeside() {
+    const wanted = boxes.filter((one) => one.checked).map((one) => one.value);
+    for (const one of boxes) one.disabled = !one.checked && wanted.length >= COLOURS.length;
+    for (const id of [...others.keys()]) if (!wanted.includes(id)) others.delete(id);
+    const missing = wanted.filter((id) => !others.has(id));
+    return Promise.all(missing.map((id) => fetch(`/api/v1/series/${id}/trend?branch=${encodeURIComponent(given.branch)}&columns=10000`)
+      .then((answer) => answer.ok ? answer.json() : null)
+      .then((found) => { if (found) others.set(id, found); })
+      .catch(() => {})))
+      .then(() => { mark(); redraw(); });
+  }
+
+  // A chosen series has the colour of its line; one that has nothing on this branch says so.
+  function mark() {
+    for (const one of boxes) {
+      const its = others.get(one.value), sample = one.parentElement.querySelector("i");
+      one.parentElement.classList.toggle("absent", one.checked && !its);
+      sample.style.borderTop = its ? `3px ${DASHES[[...others.keys()].indexOf(one.value)].length ? "dashed" : "solid"} ${styleOf(one.value).colour}` : "";
+    }
+  }
+
   // --- which part is shown ---
 
   function zoom(u) {
@@ -294,6 +348,8 @@
     for (const name of ["log", "time"]) state[name] ? query.set(name, "1") : query.delete(name);
     state.relative ? query.set("relative", state.relative) : query.delete("relative");
     const isPart = state.shown.first > 0 || state.shown.last < given.n - 1;
+    query.delete("beside");
+    for (const one of boxes) if (one.checked) query.append("beside", one.value);
     for (const name of ["first", "last"]) isPart ? query.set(name, state.shown[name]) : query.delete(name);
     const text = query.toString();
     history.replaceState(null, "", text ? `?${text}` : location.pathname);
@@ -308,6 +364,7 @@
   }
   tools.querySelector("[name=relative]").addEventListener("click", () => { state.relative = ""; state.reference = null; redraw(); });
   tools.querySelector("[name=whole]").addEventListener("click", showAll);
+  for (const one of boxes) one.addEventListener("change", drawBeside);
   plot.setAttribute("role", "img");
   plot.setAttribute("aria-label", plot.querySelector("svg")?.getAttribute("aria-label") ?? "");
   plot.tabIndex = 0;
@@ -318,4 +375,5 @@
   new ResizeObserver(() => { if (chart && plot.clientWidth !== chart.width) chart.setSize(size()); }).observe(plot);
   tools.hidden = false;
   redraw();
+  if (boxes.some((one) => one.checked)) drawBeside();
 })();

@@ -136,6 +136,25 @@ def test_a_page_of_a_part_leads_to_the_whole(window: Window) -> None:
     assert window.told_at(0.0) == sha(0)[:10]
 
 
+def test_another_series_is_drawn_beside_it_by_the_commits_that_they_share(
+    window: Window, poster: Poster
+) -> None:
+    other = Poster(poster.client, poster.service, poster.token, {"params": {"batch": 8}})
+    grown(other, noisy(50, level=20.0))
+    window.open("/series/1")
+    window.page.get_by_text("Draw beside it").click()
+    window.page.get_by_role("checkbox", name="batch=8").check()
+    window.page.wait_for_function("location.search === '?beside=2'")
+    window.point(0.0)
+    assert "batch=8: 2" in window.page.locator(".tip").inner_text()
+    window.point(1.0)
+    assert "batch=8" not in window.page.locator(".tip").inner_text(), "it has no point of this commit"
+    window.open("/series/1?beside=2")
+    window.page.wait_for_function("document.querySelector('.beside i').style.borderTop !== ''")
+    window.page.get_by_role("checkbox", name="batch=8").uncheck()
+    window.page.wait_for_function("location.search === ''")
+
+
 def test_of_a_long_history_a_part_is_fetched_with_all_of_its_points(window: Window, poster: Poster) -> None:
     store_all(poster.service, poster.series, noisy(7_000, level=0.01), first=60)
     poster.tell(10.0, 7_060)
