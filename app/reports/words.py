@@ -125,7 +125,7 @@ FLAGS = {
     "budget_undecided": "it is not sure yet whether it keeps within its budget",
     "budget": "over the absolute limit that a budget sets",
     "backdated": "whoever posted it said when it was measured, some time ago",
-    "client_time": "whoever posted it measured it by a clock of its own",
+    "client_time": "the time that it names is far from when it was measured",
     "already_broken": "base is over the budget too, so the budget does not count against head",
     "benchmark_changed": "the benchmark file differs between base and head; both ran the same one",
     "control_unavailable": "no control workload ran beside it, so a drifting machine would not be noticed",

@@ -144,15 +144,15 @@ def test_another_series_is_drawn_beside_it_by_the_commits_that_they_share(
     window.open("/series/1")
     window.page.get_by_text("Draw beside it").click()
     window.page.get_by_role("checkbox", name="batch=8").check()
-    window.page.wait_for_function("location.search === '?beside=2'")
+    window.page.wait_for_url("**/series/1?beside=2")
     window.point(0.0)
     assert "batch=8: 2" in window.page.locator(".tip").inner_text()
     window.point(1.0)
     assert "batch=8" not in window.page.locator(".tip").inner_text(), "it has no point of this commit"
     window.open("/series/1?beside=2")
-    window.page.wait_for_function("document.querySelector('.beside i').style.borderTop !== ''")
+    window.page.wait_for_selector(".beside i[style*=solid]")
     window.page.get_by_role("checkbox", name="batch=8").uncheck()
-    window.page.wait_for_function("location.search === ''")
+    window.page.wait_for_url("**/series/1")
 
 
 def test_of_a_long_history_a_part_is_fetched_with_all_of_its_points(window: Window, poster: Poster) -> None:
