@@ -5,6 +5,7 @@ WORKDIR /src
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY app app
 COPY workers workers
+COPY ratchet_perf ratchet_perf
 COPY migrations migrations
 COPY dashboards dashboards
 RUN python -m venv /opt/ratchet \

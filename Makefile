@@ -43,7 +43,7 @@ setup: .venv/.ready ## the virtual environment with everything
 		--constraint constraints.txt uv || { echo "make: no packages could be installed: is the package index" \
 		"reachable? PIP_INDEX_URL and PIP_FIND_LINKS name others" >&2; exit 1; }
 	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --constraint constraints.txt --editable '.[dev]'
-	@$(BIN)/python -m compileall -q -j 2 app workers migrations
+	@$(BIN)/python -m compileall -q -j 2 app workers ratchet_perf migrations
 	@touch $@
 
 demo: setup ## three pull requests checked by the real path (DEMO= keeps the service up to look around)
@@ -68,4 +68,4 @@ bench: setup ## our own speed, as ratios against the limit that each figure has
 
 clean: ## remove the virtual environment and caches
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
-	find app workers migrations dashboards benchmarks tests -name __pycache__ -prune -exec rm -rf {} +
+	find app workers ratchet_perf migrations dashboards benchmarks tests -name __pycache__ -prune -exec rm -rf {} +

@@ -28,6 +28,13 @@ BREACHES = [
     ),
     ("the protocol and the keeper import nothing of ours", "workers/protocol", "import workers.agent"),
     ("the core is pure: no database, network, or clock", "app/analysis", "import httpx"),
+    ("the Python client stands alone, on httpx", "ratchet_perf/client", "import app.domain"),
+    ("the Python client's arrows point down, too", "ratchet_perf/errors", "import ratchet_perf.client"),
+    (
+        "nothing of ours leans on the Python client, which is for other programs",
+        "app/services",
+        "import ratchet_perf.client",
+    ),
 ]
 
 

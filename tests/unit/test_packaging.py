@@ -77,6 +77,12 @@ def test_every_module_of_the_agent_can_be_imported_with_the_base_install(servers
     assert result.returncode == 0, result.stderr
 
 
+def test_python_client_needs_httpx_alone():
+    beyond = modules_beyond("")
+    result = run_without([*beyond, "pydantic", "click", "app", "workers"], "from ratchet_perf import Ratchet")
+    assert result.returncode == 0, result.stderr
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["up"], ["demo"], ["check", "--base", "a", "--head", "b"], ["api"], ["token", "x", "--scope", "admin"]],
@@ -128,7 +134,7 @@ def test_celery_comes_with_what_its_redis_transport_imports():
 
 def test_every_file_that_is_not_code_is_package_data():
     globs = PROJECT["tool"]["setuptools"]["package-data"]
-    for package in ("app", "workers", "migrations", "dashboards"):
+    for package in ("app", "workers", "ratchet_perf", "migrations", "dashboards"):
         for path in (ROOT / package).rglob("*"):
             if path.is_file() and path.suffix not in CODE:
                 name = path.relative_to(ROOT / package)

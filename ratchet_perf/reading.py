@@ -1,0 +1,129 @@
+"""Answers of the service as records. What a newer service tells beyond them is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import datetime
+from typing import Any, TypeVar
+
+from ratchet_perf.frames import Records
+from ratchet_perf.records import (
+    Change,
+    Comparison,
+    FoundSeries,
+    Pair,
+    Point,
+    Posted,
+    PostedSeries,
+    Project,
+    Run,
+    RunDetail,
+    Sample,
+    Series,
+    Side,
+    Trend,
+)
+
+Told = Mapping[str, Any]
+Record = TypeVar("Record")
+
+
+def project(told: Told) -> Project:
+    """Read a project."""
+    return _record(Project, told)
+
+
+def series(told: Told) -> Series:
+    """Read a series."""
+    return _record(Series, told)
+
+
+def found_series(told: Told) -> FoundSeries:
+    """Read a series of a list, with its newest point."""
+    last = told["last"] or {}
+    return _record(
+        FoundSeries,
+        told,
+        last_commit=last.get("commit"),
+        last_time=_time(last.get("time")),
+        last_value=last.get("value"),
+    )
+
+
+def trend(told: Told) -> Trend:
+    """Read a trend, whose points come as columns."""
+    its, columns = series(told["series"]), told["points"]
+    rows = (dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True))
+    points = (_record(Point, row, time=_time(row["time"]), flags=tuple(row["flags"])) for row in rows)
+    changes = (
+        _record(Change, change, series=its, branch=told["branch"], index=change["row"])
+        for change in told["changes"]
+    )
+    return _record(
+        Trend,
+        told,
+        series=its,
+        branches=tuple(told["branches"]),
+        points=Records(points),
+        changes=Records(changes),
+    )
+
+
+def change(told: Told) -> Change:
+    """Read a change of a project's."""
+    return _record(Change, told, series=series(told["series"]), machine=None)
+
+
+def comparison(told: Told) -> Comparison:
+    """Read a comparison."""
+    sides = {name: Records(map(_pair, told[name])) for name in ("only_base", "only_head")}
+    return _record(Comparison, told, pairs=Records(map(_pair, told["series"])), **sides)
+
+
+def _pair(told: Told) -> Pair:
+    return Pair(series(told), _side(told, "base_"), _side(told, "head_"), told["change"])
+
+
+def _side(told: Told, prefix: str) -> Side | None:
+    if told[f"{prefix}median"] is None:
+        return None
+    return Side(**{one.name: told[f"{prefix}{one.name}"] for one in fields(Side)})
+
+
+def run(told: Told) -> Run:
+    """Read a run of a list."""
+    return _record(Run, told, created_at=_time(told["created_at"]), ended_at=_time(told["ended_at"]))
+
+
+def run_detail(told: Told, samples: Records[Sample]) -> RunDetail:
+    """Read a run that has these samples."""
+    return _record(RunDetail, told, samples=samples, told=told)
+
+
+def sample(told: Told) -> Sample:
+    """Read a result with its values."""
+    return _record(
+        Sample,
+        told,
+        series=series(told["series"]),
+        values=tuple(told["values"]),
+        void=tuple(told["void"]),
+        flags=tuple(told["flags"]),
+        measured_at=_time(told["measured_at"]),
+    )
+
+
+def posted(told: Told, *, is_new: bool) -> Posted:
+    """Read the answer to a post."""
+    return Posted(told["run"], Records(_record(PostedSeries, one) for one in told["series"]), is_new)
+
+
+def _record(kind: type[Record], told: Told, /, **read: Any) -> Record:
+    """Return a record of the fields that were told, those that were `read` in their place."""
+    known = {one.name: told[one.name] for one in fields(kind) if one.name in told}  # type: ignore[arg-type]
+    return kind(**known | read)
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

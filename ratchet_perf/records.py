@@ -1,0 +1,256 @@
+"""What the service answers, as plain records that never change.
+
+Values are in the unit of their series, times have their zone, a change is head/base − 1 or after/before − 1, and what
+does not exist is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from ratchet_perf.frames import Records, to_frame
+
+Better = Literal["lower", "higher"]
+Params = Mapping[str, str | int | float | bool | None]
+
+
+@dataclass(frozen=True)
+class Project:
+    """A repository under watch: the branch whose history counts, and how many series it has."""
+
+    project: str
+    branch: str
+    series: int
+
+
+@dataclass(frozen=True)
+class Series:
+    """One metric of one case on one device class; `version` changes with the benchmark's file."""
+
+    id: int
+    project: str
+    benchmark: str
+    params: Params
+    metric: str
+    unit: str
+    better: Better
+    device_class: str
+    version: str
+
+
+@dataclass(frozen=True)
+class FoundSeries(Series):
+    """A series with how many points it has, and its newest one."""
+
+    n: int = 0
+    last_commit: str | None = None
+    last_time: datetime | None = None
+    last_value: float | None = None
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a history; `row` counts from its oldest, 0."""
+
+    row: int
+    value: float
+    low: float
+    high: float
+    n: int
+    commit: str
+    subject: str
+    author: str
+    time: datetime
+    run: str
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Change:
+    """Where a series changed for good; `index` is the row of the first point of the new level.
+
+    `machine` says that the machine explains it; None where that was not asked, as in a project's changes.
+    """
+
+    id: int
+    series: Series
+    branch: str
+    commit: str
+    previous: str
+    index: int
+    kind: str
+    state: str
+    before: float | None
+    after: float | None
+    change: float | None
+    worse: bool | None
+    ci_low: float | None
+    ci_high: float | None
+    machine: bool | None = None
+
+
+@dataclass(frozen=True)
+class Trend:
+    """The history of a series on a branch in the order of its commits, of `n` points, and the changes that stand.
+
+    `thinned` says that some of its points were left out, of those between the first and the last.
+    """
+
+    series: Series
+    branch: str
+    branches: tuple[str, ...]
+    n: int
+    thinned: bool
+    points: Records[Point]
+    changes: Records[Change]
+
+    def to_frame(self) -> Any:
+        """Return the points as a pandas frame."""
+        return to_frame(self.points)
+
+
+@dataclass(frozen=True)
+class Side:
+    """The newest result that one side of a comparison has of a series."""
+
+    median: float
+    low: float
+    high: float
+    n: int
+    run: str
+    commit: str
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A series of a comparison; `base` or `head` is None where that side has none."""
+
+    series: Series
+    base: Side | None
+    head: Side | None
+    change: float | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Stored numbers of two sides; it is no verdict, as `note` says."""
+
+    project: str
+    base: str
+    head: str
+    note: str
+    pairs: Records[Pair]
+    only_base: Records[Pair]
+    only_head: Records[Pair]
+
+    def to_frame(self) -> Any:
+        """Return the pairs of both sides as a pandas frame."""
+        return to_frame(self.pairs)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a worker measured of one suite, or a post of results (`kind` is `measured` or `posted`).
+
+    `outcome` and `ended_at` are None while it goes on, `suite` is None of a post; `by` is the worker, or who posted it.
+    """
+
+    run: str
+    kind: Literal["measured", "posted"]
+    project: str
+    base: str | None
+    head: str
+    subject: str
+    author: str
+    device_class: str | None
+    suite: str | None
+    by: str
+    outcome: str | None
+    reason: str | None
+    results: int
+    created_at: datetime
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What one run has of one series: every value in order; `void` are the indices of those that do not count."""
+
+    series: Series
+    arm: Literal["base", "head"]
+    commit: str
+    branch: str | None
+    value: float
+    low: float
+    high: float
+    n: int
+    values: tuple[float, ...]
+    void: tuple[int, ...]
+    flags: tuple[str, ...]
+    measured_at: datetime
+
+    @property
+    def counted(self) -> tuple[float, ...]:
+        """The values that count: `value` is their median."""
+        void = set(self.void)
+        return tuple(value for index, value in enumerate(self.values) if index not in void)
+
+
+@dataclass(frozen=True)
+class RunDetail:
+    """One run with its samples; `told` is all that the service tells of it, as it stands in docs/api-results.md."""
+
+    run: str
+    kind: Literal["measured", "posted"]
+    project: str
+    base: str | None
+    head: str
+    samples: Records[Sample]
+    told: Mapping[str, Any]
+
+    @property
+    def environment(self) -> Mapping[str, Any]:
+        """What the run ran in: `machine`, as a post tells it or a worker found it, and `software` of a worker."""
+        return self.told.get("environment") or {}
+
+    def to_frame(self) -> Any:
+        """Return the samples as a pandas frame."""
+        return to_frame(self.samples)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a program posts: the repeated values of one metric of one case, all of them in order."""
+
+    benchmark: str
+    metric: str
+    unit: str
+    better: Better
+    values: Sequence[float]
+    params: Params = field(default_factory=dict)
+    low: float | None = None
+    high: float | None = None
+    version: str | None = None
+
+
+@dataclass(frozen=True)
+class PostedSeries:
+    """A series that a post has extended: it has `n` points now, and `new` says that it began with this one."""
+
+    id: int
+    benchmark: str
+    metric: str
+    n: int
+    new: bool
+
+
+@dataclass(frozen=True)
+class Posted:
+    """What came of a post; `is_new` is False where the same had been posted before."""
+
+    run: str
+    series: Records[PostedSeries]
+    is_new: bool
