@@ -24,6 +24,7 @@ COMMANDS = {
     "export": ("app.commands.export", "A project's histories as JSON Lines, for `ratchet import` elsewhere."),
     "alerts": ("app.commands.alerts", "What became worse and waits for somebody, as a table, JSON or CSV."),
     "import": ("app.commands.import_history", "Bring the history of another tool into a project."),
+    "mcp": ("app.commands.mcp", "The stored numbers as tools for assistants (Model Context Protocol)."),
     "devices": ("app.commands.devices", "What this machine can measure on, and what it tells of itself."),
     "doctor": ("app.commands.doctor", "What makes this machine a bad place to measure, and how to mend it."),
     "api": ("app.commands.processes", "The HTTP service by itself, for a deployment."),
@@ -42,7 +43,7 @@ COMMANDS = {
 USAGE, DATA, FAULT, INTERRUPTED = 64, 65, 70, 130
 """Exit statuses of every command; 0 to 3 are a check's."""
 
-EXTRAS = {"detect": "analysis", "compare": "analysis"}
+EXTRAS = {"detect": "analysis", "compare": "analysis", "mcp": "mcp"}
 """Name -> the extra of the distribution that it needs; the others need those of the service."""
 
 SERVICE_EXTRAS = "server,embedded"

@@ -7,10 +7,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
+from app.commands.asking import checked_address
 from app.config import DEFAULT_HOST, default_data_dir
-from app.domain.errors import UsageError
 from app.integrations.service_client import ServiceClient
 from app.local.data_dir import DataDir, read_secret
 from app.local.stack import (
@@ -35,7 +34,9 @@ def running_service(patience_s: float = 0) -> ServiceClient | None:
     running = connection_of(DataDir(Path(os.environ.get("RATCHET_DATA_DIR") or default_data_dir())))
     if url:
         ours = running if running is not None and running[0] == url.rstrip("/") else None
-        return ServiceClient(_checked(url), token or (ours[1] if ours else None), patience_s=patience_s)
+        return ServiceClient(
+            checked_address(url), token or (ours[1] if ours else None), patience_s=patience_s
+        )
     return None if running is None else ServiceClient(running[0], token or running[1], patience_s=patience_s)
 
 
@@ -56,21 +57,13 @@ def _to_use(say: Say) -> Iterator[ServiceClient]:
         ours = running if running is not None and running[0] == url.rstrip("/") else None
         # The administrator's token of our own folder is nothing that another service should see.
         own_token = ours[1] if ours else None
-        yield ServiceClient(_checked(url), token or own_token, reads_paths=ours is not None)
+        yield ServiceClient(checked_address(url), token or own_token, reads_paths=ours is not None)
         return
     if running is not None:
         yield ServiceClient(running[0], token or running[1], reads_paths=True)
         return
     with _started(data, say) as client:
         yield client
-
-
-def _checked(url: str) -> str:
-    """Return the address of a service. Raises UsageError where it is none."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"RATCHET_URL={url!r} is no address of a service: right is http://host:8440")
-    return url
 
 
 @contextmanager
