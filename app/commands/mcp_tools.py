@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 from collections.abc import Callable
 from importlib.metadata import version
@@ -10,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
@@ -43,16 +45,8 @@ Sought = Annotated[
 
 def tool_server(service: ServiceClient) -> MCPServer[Any]:
     """Return the server of all tools, which ask this service."""
-    server: MCPServer[Any] = MCPServer(
-        "ratchet",
-        title="Ratchet",
-        instructions=_INSTRUCTIONS,
-        version=version("ratchet-perf"),
-        log_level="WARNING",
-    )
     tools = Tools(service)
-    read_only = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-    for tool in (
+    asked = (
         tools.find_series,
         tools.read_series,
         tools.compare,
@@ -60,9 +54,31 @@ def tool_server(service: ServiceClient) -> MCPServer[Any]:
         tools.list_runs,
         tools.read_run,
         tools.read_check,
-    ):
-        server.add_tool(_answering(tool), annotations=read_only, structured_output=False)
-    return server
+    )
+    return MCPServer(
+        "ratchet",
+        title="Ratchet",
+        instructions=_INSTRUCTIONS,
+        version=version("ratchet-perf"),
+        tools=[_tool(one) for one in asked],
+        log_level="WARNING",
+    )
+
+
+def _tool(method: Callable[..., dict[str, Any]]) -> Tool:
+    """Return the tool, which refuses arguments that it does not know instead of passing over them."""
+    read_only = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+    tool = Tool.from_function(
+        _answering(method),
+        description=inspect.getdoc(method),
+        annotations=read_only,
+        structured_output=False,
+    )
+    arguments = tool.fn_metadata.arg_model
+    arguments.model_config["extra"] = "forbid"
+    arguments.model_rebuild(force=True)
+    tool.parameters = arguments.model_json_schema()
+    return tool
 
 
 def _answering(tool: Callable[..., dict[str, Any]]) -> Callable[..., str]:
@@ -115,7 +131,7 @@ class Tools:
         first: Annotated[int, Field(ge=0, description="First row wanted; 0 is the oldest point.")] = 0,
         last: Annotated[int | None, Field(ge=0, description="Last row wanted (default: the newest).")] = None,
         detail: Annotated[
-            int, Field(ge=1, le=100, description="How finely: about 4 points for each of so many columns.")
+            int, Field(ge=1, le=60, description="How finely: about 4 points for each of so many columns.")
         ] = 20,
     ) -> dict[str, Any]:
         """Read how a series moved: its points in the order of the commits, thinned, and where it changed for good.

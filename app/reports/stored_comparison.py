@@ -19,6 +19,9 @@ CSV_HEADER = (
     "head_median", "head_low", "head_high", "head_n", "head_run", "head_commit", "change",
 )  # fmt: skip
 
+_LEAST_NAME = 28
+"""Columns of a terminal that a series' name has before the others make room for it."""
+
 Pair = dict[str, Any]
 Document = dict[str, Any]
 
@@ -48,7 +51,7 @@ def render_stored(document: Document, *, width: int | None, color: bool) -> str:
     pairs = sorted(document["series"], key=lambda pair: -_loss(pair))
     lines = []
     if pairs:
-        table = fitted(_columns(pairs), room, named=1)
+        table = fitted(_columns(pairs), room, named=1, least=_LEAST_NAME)
         lines.append(paint(joined(table, None), "faint"))
         lines += [paint(joined(table, row), *_style(pair)) for row, pair in enumerate(pairs)]
         lines.append("")
@@ -62,10 +65,10 @@ def _columns(pairs: Sequence[Pair]) -> list[Column]:
     return [
         column("", map(_mark, pairs)),
         column("series", map(_name, pairs)),
-        column("device", (plain(pair["device_class"]) for pair in pairs), expendable=2),
+        column("device", (plain(pair["device_class"]) for pair in pairs), expendable=4),
         column("change", (quantities.change(pair["change"]) for pair in pairs), right=True),
-        column("base", (before for before, _ in levels), right=True, expendable=3),
-        column("head", (after for _, after in levels), right=True, expendable=4),
+        column("base", (before for before, _ in levels), right=True, expendable=2),
+        column("head", (after for _, after in levels), right=True, expendable=3),
         column("n", map(_counts, pairs), right=True, expendable=1),
     ]
 

@@ -123,7 +123,10 @@ def test_an_assistant_asks_its_questions(conversation: Conversation) -> None:
     assert list(tools) == TOOLS
     for tool in tools.values():
         assert tool["description"]
-        assert tool["annotations"]["readOnlyHint"]
+        assert (tool["annotations"]["readOnlyHint"], tool["inputSchema"]["additionalProperties"]) == (
+            True,
+            False,
+        )
         properties = tool["inputSchema"]["properties"]
         assert [name for name, schema in properties.items() if "description" not in schema] == []
     assert tools["compare"]["inputSchema"]["required"] == ["project", "base", "head"]
@@ -157,6 +160,7 @@ def test_an_assistant_asks_its_questions(conversation: Conversation) -> None:
         ("read_series", {"series": "first"}, "valid integer"),
         ("compare", {"project": PROJECT, "base": "x", "head": "y"}, "no branch or device class"),
         ("list_changes", {"project": PROJECT, "state": "new"}, "confirmed"),
+        ("find_series", {"device": "cpu"}, "device"),
         ("drop_series", {}, "drop_series"),
     ):
         is_good, text = conversation.call(tool, **arguments)
