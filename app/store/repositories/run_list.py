@@ -128,6 +128,9 @@ def _measured_conditions(sought: SoughtRuns, before: int | None) -> Iterator[Col
 
 def posted(session: Session, sought: SoughtRuns, *, before: int | None, limit: int) -> Sequence[PostedRun]:
     """Return the newest posts with an id below `before`."""
+    series = _series(session, sought)
+    if series is not None and not series:
+        return []
     query = (
         select(
             Upload.id,
@@ -140,14 +143,16 @@ def posted(session: Session, sought: SoughtRuns, *, before: int | None, limit: i
         )
         .join(Project, Project.id == Upload.project_id)
         .join(Commit, Commit.id == Upload.commit_id)
-        .where(*_posted_conditions(sought, before))
+        .where(*_posted_conditions(sought, series, before))
         .order_by(Upload.id.desc())
         .limit(limit)
     )
     return [PostedRun._make(row) for row in session.execute(query)]
 
 
-def _posted_conditions(sought: SoughtRuns, before: int | None) -> Iterator[ColumnElement[bool]]:
+def _posted_conditions(
+    sought: SoughtRuns, series: Sequence[int] | None, before: int | None
+) -> Iterator[ColumnElement[bool]]:
     if before is not None:
         yield Upload.id < before
     if sought.project_id is not None:
@@ -156,14 +161,25 @@ def _posted_conditions(sought: SoughtRuns, before: int | None) -> Iterator[Colum
         yield Commit.sha.startswith(sought.commit, autoescape=True)
     if sought.since is not None:
         yield Upload.created_at >= sought.since
-    if sought.benchmark is not None or sought.device_class is not None:
-        its = select(Result.id).join(Series, Series.id == Result.series_id)
-        its = its.join(BenchmarkCase, BenchmarkCase.id == Series.case_id).where(Result.upload_id == Upload.id)
-        if sought.benchmark is not None:
-            its = its.where(BenchmarkCase.benchmark == sought.benchmark)
-        if sought.device_class is not None:
-            its = its.where(Series.device_class == sought.device_class)
-        yield its.exists()
+    if series is not None:
+        yield select(Result.id).where(Result.upload_id == Upload.id, Result.series_id.in_(series)).exists()
+
+
+def _series(session: Session, sought: SoughtRuns) -> Sequence[int] | None:
+    """Return the series that a post has to have a result of; None where any will do.
+
+    They are looked up first: PostgreSQL then knows how many they are, and which way to the results is the shorter one.
+    """
+    if sought.benchmark is None and sought.device_class is None:
+        return None
+    query = select(Series.id).join(BenchmarkCase, BenchmarkCase.id == Series.case_id)
+    if sought.project_id is not None:
+        query = query.where(Series.project_id == sought.project_id)
+    if sought.benchmark is not None:
+        query = query.where(BenchmarkCase.benchmark == sought.benchmark)
+    if sought.device_class is not None:
+        query = query.where(Series.device_class == sought.device_class)
+    return session.scalars(query).all()
 
 
 def brought_by_runs(session: Session, ids: Collection[int]) -> dict[int, Brought]:
