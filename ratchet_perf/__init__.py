@@ -15,6 +15,8 @@ from ratchet_perf.errors import (
 )
 from ratchet_perf.frames import Records, to_frame
 from ratchet_perf.records import (
+    Alert,
+    AlertChange,
     Change,
     Comparison,
     FoundSeries,
@@ -33,6 +35,8 @@ from ratchet_perf.records import (
 )
 
 __all__ = [
+    "Alert",
+    "AlertChange",
     "Change",
     "Comparison",
     "ConflictError",

@@ -17,6 +17,7 @@ from ratchet_perf import reading
 from ratchet_perf.errors import NotFoundError, UsageError
 from ratchet_perf.frames import Records
 from ratchet_perf.records import (
+    Alert,
     Change,
     Comparison,
     FoundSeries,
@@ -273,6 +274,30 @@ class Ratchet:
         """
         told = self._get("changes", project=project, since=_moment(since), state=list(states), limit=limit)
         return Records(map(reading.change, told["changes"]), more=told["more"])
+
+    def alerts(
+        self,
+        project: str | None = None,
+        *,
+        states: Iterable[str] = ("open",),
+        owner: str | None = None,
+        limit: int = 50,
+    ) -> Records[Alert]:
+        """Return what became worse and waits for somebody, one entry for each cause, the newest first.
+
+        Args:
+            project: only alerts of this project.
+            states: `open`, `closed`, `all`, or states by name: `new`, `acknowledged`, `investigating`, `fixed`,
+                `accepted`, `not_ours`, `noise`.
+            owner: only this person's; "" means nobody's.
+            limit: the most alerts, up to 200; `more` of the answer says that there are others.
+        """
+        told = self._get("alerts", project=project, state=list(states), owner=owner, limit=limit)
+        return Records(map(reading.alert, told["alerts"]), more=told["more"])
+
+    def alert(self, alert_id: int) -> Alert:
+        """Return one alert with all of its changes. Raises NotFoundError."""
+        return reading.alert(self._get(f"alerts/{alert_id}"))
 
     def post_results(
         self,

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 from ratchet_perf.frames import Records
 from ratchet_perf.records import (
+    Alert,
+    AlertChange,
     Change,
     Comparison,
     FoundSeries,
@@ -73,6 +75,20 @@ def trend(told: Told) -> Trend:
 def change(told: Told) -> Change:
     """Read a change of a project's."""
     return _record(Change, told, series=series(told["series"]), machine=None)
+
+
+def alert(told: Told) -> Alert:
+    """Read an alert, in a list or whole."""
+    commit = told["commit"]
+    changes = Records(_record(AlertChange, one) for one in told["changes"])
+    return _record(
+        Alert,
+        told,
+        commit=commit["sha"],
+        subject=commit["subject"],
+        opened_at=_time(told["opened_at"]),
+        changes=changes,
+    )
 
 
 def comparison(told: Told) -> Comparison:

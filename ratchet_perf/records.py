@@ -93,6 +93,48 @@ class Change:
 
 
 @dataclass(frozen=True)
+class AlertChange:
+    """One change that an alert tells of; `series` is its id, `stands` says whether it was not taken back."""
+
+    id: int
+    series: int
+    benchmark: str
+    params: Mapping[str, Any]
+    metric: str
+    unit: str
+    device_class: str
+    before: float | None
+    after: float | None
+    change: float | None
+    ci_low: float | None
+    ci_high: float | None
+    commit: str
+    stands: bool
+
+
+@dataclass(frozen=True)
+class Alert:
+    """What became worse, for one cause: `n_changes` changes of histories and `n_checks` failed checks.
+
+    `changes` are the largest of them, in a list three.
+    """
+
+    id: int
+    project: str
+    branch: str
+    state: str
+    owner: str | None
+    commit: str
+    subject: str
+    previous: str
+    pull_request: int | None
+    n_changes: int
+    n_checks: int
+    opened_at: datetime
+    changes: Records[AlertChange]
+
+
+@dataclass(frozen=True)
 class Trend:
     """The history of a series on a branch in the order of its commits, of `n` points, and the changes that stand.
 

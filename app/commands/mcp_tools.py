@@ -24,10 +24,11 @@ MOST_CHARACTERS = 40_000
 
 _INSTRUCTIONS = " ".join(
     """
-    Ratchet keeps performance numbers of commits. A series is one metric of one benchmark (with its parameters) on one
-    device class, over the commits of a branch. Begin with find_series or list_changes. Values are in the unit of their
-    series; `change` is head/base - 1 or after/before - 1, so that 0.1 is 10 % more; `better` says which way is good.
-    Only a check (read_check) gives a verdict; compare puts stored numbers of different days and machines side by side.
+    Ratchet keeps performance numbers of commits. A series is one metric of one benchmark (with its parameters) on
+    one device class, over the commits of a branch. Begin with find_series, list_alerts or list_changes. Values are
+    in the unit of their series; `change` is head/base - 1 or after/before - 1, so that 0.1 is 10 % more; `better`
+    says which way is good. Only a check (read_check) gives a verdict; compare puts stored numbers of different days
+    and machines side by side.
     """.split()
 )
 
@@ -50,6 +51,7 @@ def tool_server(service: ServiceClient) -> MCPServer[Any]:
         tools.find_series,
         tools.read_series,
         tools.compare,
+        tools.list_alerts,
         tools.list_changes,
         tools.list_runs,
         tools.read_run,
@@ -169,6 +171,20 @@ class Tools:
         pairs = sorted(told.pop("series"), key=lambda pair: -abs(pair["change"] or 0.0))
         alone = {f"n_{name}": len(told.pop(name)) for name in ("only_base", "only_head")}
         return told | alone | {"n_series": len(pairs), "series": pairs[:limit]}
+
+    def list_alerts(
+        self,
+        project: Project = None,
+        state: Annotated[
+            Literal["open", "closed", "all"], Field(description="Only those that stand so.")
+        ] = "open",
+        before: Annotated[
+            int | None, Field(description="`next` of the page before, for older alerts.")
+        ] = None,
+        limit: Annotated[int, Field(ge=1, le=100, description="The most alerts.")] = 20,
+    ) -> dict[str, Any]:
+        """List what became worse, one entry for each cause: state, owner, commit, largest changes, failed checks."""
+        return self._service.alerts(_given(project=project, state=state), before=before, limit=limit)
 
     def list_changes(
         self,

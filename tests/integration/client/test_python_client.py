@@ -14,6 +14,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 import ratchet_perf
+from app.services.alerts.raise_alerts import raise_alerts
 from app.services.publish import publish_run
 from app.store.tables import Run
 from app.wiring import Service
@@ -35,6 +36,8 @@ def ratchet(
 ) -> Iterator[Ratchet]:
     """A client of a service that has a history of 60 points, whose level changes at the 30th."""
     grown(Poster(client, service, admin_token), stepped(60, 30, 0.2))
+    with service.database.session() as session:
+        raise_alerts(session, 1)
     with served(service) as address:
         monkeypatch.setenv("RATCHET_URL", f"{address}/")
         monkeypatch.setenv("RATCHET_TOKEN", admin_token)
@@ -70,6 +73,9 @@ def test_every_question_is_answered_with_records(ratchet: Ratchet, service: Serv
     (change,) = ratchet.changes(PROJECT, states=["confirmed", "suspected"], since=datetime(2020, 1, 1))  # noqa: DTZ001
     assert (change.commit, change.index, change.series.id) == (sha(30), 30, found.id)
     assert ratchet.changes(PROJECT, since="2099-01-01") == ()
+    (alert,) = ratchet.alerts(owner="")
+    assert (alert, alert.commit, alert.changes[0].series) == (ratchet.alert(alert.id), sha(30), found.id)
+    assert ratchet.alerts(states=["fixed", "noise"]) == ()
     assert list(ratchet.history("resize", branch="none")) == []
     with service.database.session() as session:
         stored.check(session, results.regressed())

@@ -24,7 +24,16 @@ pytestmark = pytest.mark.postgres
 
 ROOT = Path(__file__).parents[3]
 VERSION = "2025-06-18"
-TOOLS = ["find_series", "read_series", "compare", "list_changes", "list_runs", "read_run", "read_check"]
+TOOLS = [
+    "find_series",
+    "read_series",
+    "compare",
+    "list_alerts",
+    "list_changes",
+    "list_runs",
+    "read_run",
+    "read_check",
+]
 
 
 class Conversation:
@@ -142,6 +151,12 @@ def test_an_assistant_asks_its_questions(conversation: Conversation) -> None:
     assert [row[0] for row in zoomed["points"]] == [28, 29, 30, 31]
     (listed,) = conversation.answer("list_changes", project=PROJECT)["changes"]
     assert listed["commit"] == sha(30)
+    assert conversation.answer("list_alerts", state="closed") == {
+        "alerts": [],
+        "counts": {},
+        "more": False,
+        "next": None,
+    }
     compared = conversation.answer("compare", project=PROJECT, base=sha(0), head="main")
     assert [pair["head_commit"] for pair in compared["series"]] == [sha(59)]
     (run,) = conversation.answer("list_runs", commit=sha(59))["runs"]
