@@ -32,21 +32,27 @@ from app.wiring import Service
 VERSION = "0.1.0"
 
 
+@asynccontextmanager
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Have the application's service work while the application runs."""
+    service, hub = app.state.service, app.state.hub
+    hub.start()
+    service.relay_soon()
+    yield
+    await hub.stop()
+    service.close()
+
+
+def serve(app: FastAPI, service: Service) -> None:
+    """Have an application that does not run be a door of this service."""
+    app.state.service = service
+    app.state.hub = Hub(service.settings.database_url)
+
+
 def create_app(service: Service | None = None) -> FastAPI:
     """Return the application. Without a service its settings come from the environment."""
-    its_service = service or Service()
-
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        app.state.hub.start()
-        its_service.relay_soon()
-        yield
-        await app.state.hub.stop()
-        its_service.close()
-
     app = FastAPI(title="Ratchet", version=VERSION, lifespan=lifespan, docs_url=None, redoc_url=None)
-    app.state.service = its_service
-    app.state.hub = Hub(its_service.settings.database_url)
+    serve(app, service or Service())
     app.add_middleware(GZipMiddleware, minimum_size=2_000, compresslevel=4)
     add_error_handlers(app)
     for module in (

@@ -10,8 +10,8 @@ from html.parser import HTMLParser
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine, event
 
-from app.main import create_app
 from app.wiring import Service
+from tests.factories.application import application
 
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
 
@@ -19,7 +19,7 @@ SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
 def browser(service: Service, token: str | None = None, *, address: str = "http://testserver") -> TestClient:
     """A browser that has opened nothing yet, or that has signed in with this token."""
     client = TestClient(
-        create_app(service),
+        application(service),
         base_url=address,
         headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"},
         follow_redirects=False,

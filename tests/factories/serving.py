@@ -9,15 +9,15 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from app.main import create_app
 from app.wiring import Service
+from tests.factories.application import application
 
 
 @contextmanager
 def served(service: Service) -> Iterator[str]:
     """Serve on this machine, and yield the address."""
     config = uvicorn.Config(
-        create_app(service), host="127.0.0.1", port=0, log_level="warning", lifespan="off"
+        application(service), host="127.0.0.1", port=0, log_level="warning", lifespan="off"
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

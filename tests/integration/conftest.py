@@ -14,12 +14,12 @@ from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
 from app.embedded import EmbeddedPostgres
-from app.main import create_app
 from app.services.access import Scope, issue_token
 from app.store.migrate import migrate
-from app.store.session import make_engine
+from app.store.session import Database, make_engine
 from app.store.tables import Table
 from app.wiring import Service
+from tests.factories.application import application
 
 pytestmark = pytest.mark.postgres
 
@@ -59,21 +59,35 @@ def settings(database_url: str, tmp_path: Path) -> ServiceSettings:
     )
 
 
+@pytest.fixture(scope="session")
+def database(database_url: str) -> Iterator[Database]:
+    """The service's database for all tests of a process: as in a process that serves, SQL is made once a statement."""
+    its_database = Database(database_url)
+    yield its_database
+    its_database.close()
+
+
 class HeldService(Service):
-    """A service that leaves in the outbox what it writes there, for tests to look at."""
+    """A service that leaves in the outbox what it writes there, for tests to look at, and to others its database."""
+
+    def __init__(self, settings: ServiceSettings, database: Database) -> None:
+        super().__init__(settings)
+        self.database = database
 
     def relay_soon(self) -> None:
         """Relay nothing."""
 
+    def close(self) -> None:
+        """Close nothing: its connections are for the next test."""
+
 
 @pytest.fixture
-def service(settings: ServiceSettings) -> Iterator[Service]:
+def service(settings: ServiceSettings, database: Database) -> Iterator[Service]:
     """A service on an empty database; whatever a test commits is wiped afterwards."""
-    its_service = HeldService(settings)
+    its_service = HeldService(settings, database)
     _wipe(its_service)  # sessions that were rolled back have taken ids
     yield its_service
     _wipe(its_service)
-    its_service.close()
 
 
 FILLED = " union all ".join(
@@ -120,7 +134,7 @@ def session(engine: Engine) -> Iterator[Session]:
 @pytest.fixture
 def client(service: Service) -> Iterator[TestClient]:
     """The application as a client sees it."""
-    with TestClient(create_app(service)) as its_client:
+    with TestClient(application(service)) as its_client:
         yield its_client
 
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import event, text
+from sqlalchemy import text
 
 from app.services.conclude_check import conclude_check
 from app.wiring import Service
 from tests.factories.agent import FakeAgent
+from tests.factories.browser import counted
 from tests.factories.checks import SETTINGS
 from tests.integration.jobs.conftest import Ask
 from workers import protocol
@@ -294,24 +295,24 @@ def test_statements_of_a_post_do_not_grow_with_its_cases_and_only_a_whole_block_
     idle = [{"power_w": 100.0, "energy_j_total": 5e6}]
     prepared = protocol.Prepared(arms=arms, machine_hash="m1", order_seed=1, device_s=0.5, idle=idle)
     assert gpu.post(gpu._lease("prepared"), prepared).status_code == 200
-    statements: list[str] = []
-    event.listen(service.database.engine, "before_cursor_execute", lambda *args: statements.append(args[2]))
-    counted, written = [], []
+    sent, written = [], []
     for pair in range(4):
         gpu.pairs = pair
         for position, arm in enumerate(("base", "head")):
             message = gpu.one(arm, position, 2.4e-3 * (1 + pair / 1000), watts={"base": 500.0, "head": 500.0})
             (one,) = message.cases
             all_cases = [one.model_copy(update={"params": {"n": n}}) for n in range(20)]
-            statements.clear()
-            response = gpu.post(gpu._lease("invocations"), message.model_copy(update={"cases": all_cases}))
+            with counted(service.database.engine) as statements:
+                response = gpu.post(
+                    gpu._lease("invocations"), message.model_copy(update={"cases": all_cases})
+                )
             assert response.status_code == 200, response.text
-            counted.append(len(statements))
+            sent.append(len(statements))
             written.append(sum(statement.startswith("UPDATE verdict") for statement in statements))
     with service.database.session() as session:
         made = session.scalar(text("select count(*) from verdict where provenance is not null"))
     assert made == 20 * 6
-    assert max(counted) < 60, counted
+    assert max(sent) < 60, sent
     assert [count > 0 for count in written] == [True, True, False, True, False, False, False, True], written
 
 
