@@ -1,10 +1,11 @@
 """A guardian process: it runs one command and leaves nothing of it behind, whatever becomes of its owner.
 
-Started by path, with the standard library alone, before every measured process and every embedded server:
+Started with the standard library alone, before every measured process and every embedded server:
 
-    python -I -S keeper.py [--user NAME_OR_UID] [--signal INT|TERM] [--grace SECONDS] [--cgroup DIR] [--hold FD,FD...]
-                           -- COMMAND ARG...
+    python -I -S -c START keeper.py
+        [--user NAME_OR_UID] [--signal INT|TERM] [--grace SECONDS] [--cgroup DIR] [--hold FD,FD...] -- COMMAND ARG...
 
+START imports this file: a module is compiled once, what is run by path each time.
 The owner is the process that starts the keeper and holds the other end of the pipe on its standard input.
 The command runs in a session (and so a process group) of its own, with an empty standard input; everything
 else it inherits: environment, working directory, output and error, other open descriptors. Its end comes
@@ -34,17 +35,20 @@ import math
 import os
 import pwd
 import select
-import signal as signals
 import sys
 import time
 
 TYPE_CHECKING = False  # `typing` would cost a third of the start-up time
 if TYPE_CHECKING:
+    import signal as signals
     import subprocess
     from collections.abc import Mapping, Sequence
     from pathlib import Path
     from typing import IO, NoReturn
+else:
+    import _signal as signals  # what `signal` makes enumerations of, which takes a quarter of the start-up time
 
+START = "import sys; sys.path.append(sys.argv[1].rpartition('/')[0]); import keeper; keeper.run(sys.argv[2:])"
 USAGE = (
     "keeper.py [--user NAME_OR_UID] [--signal INT|TERM] [--grace SECONDS] [--cgroup DIR] [--hold FD,...] "
     "-- COMMAND..."
@@ -93,7 +97,7 @@ def keeper_command(
         options += ["--cgroup", str(cgroup)]
     if hold_fds:
         options += ["--hold", ",".join(map(str, hold_fds))]
-    return [python, "-I", "-S", os.path.abspath(__file__), *options, "--", *command]
+    return [python, "-I", "-S", "-c", START, os.path.abspath(__file__), *options, "--", *command]
 
 
 class Kept:
@@ -500,6 +504,11 @@ def complain(message: str, status: int) -> int:
     return status
 
 
+def run(arguments: list[str]) -> NoReturn:
+    """Be the keeper of the command that `arguments` name, and end as it does."""
+    os._exit(main(arguments))
+
+
 def main(arguments: list[str]) -> int:
     """Run the command that `arguments` name to its end and return the exit status."""
     try:
@@ -512,7 +521,3 @@ def main(arguments: list[str]) -> int:
         return Family(launch(options), options, events).keep()
     except (KeeperError, OSError) as error:
         return complain(str(error), FAILED)
-
-
-if __name__ == "__main__":
-    os._exit(main(sys.argv[1:]))

@@ -98,6 +98,9 @@ class Device(ABC):
     feels_host: ClassVar[bool] = True
     """Whether the load of the host is to be read beside it; not where it tells of that itself, or cannot feel it."""
 
+    tells_late: ClassVar[bool] = True
+    """Whether one that has told nothing yet may still come to: its driver is slow, or it tells of rates."""
+
     driver_files: ClassVar[Sequence[str]] = ()
     """Patterns of the device files, and of the folders, through which programs in a sandbox reach such devices."""
 

@@ -95,7 +95,7 @@ class Watched:
 def _at_rest(device: Device) -> Tick:
     """Return a reading of a device before anything runs, once it tells something: rates and slow drivers take time."""
     device.reading()
-    deadline = time.monotonic() + LONGEST_REST_S
+    deadline = time.monotonic() + (LONGEST_REST_S if device.tells_late else 0.0)
     while True:
         time.sleep(REST_S)
         told = device.reading()

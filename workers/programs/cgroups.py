@@ -62,10 +62,12 @@ class Cgroup:
             for folder, _, _ in os.walk(self.folder, topdown=False):
                 with contextlib.suppress(OSError):
                     remove_folder(Path(folder))
-            if time.monotonic() >= deadline:
+            if not os.path.exists(self.folder):
                 break
+            if time.monotonic() >= deadline:
+                return False
             time.sleep(PAUSE_S)
-        return not os.path.exists(self.folder)
+        return True
 
 
 class Cgroups:

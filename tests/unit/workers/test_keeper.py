@@ -424,7 +424,7 @@ def test_cgroup_that_cannot_be_joined_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_arguments_are_refused_with_the_value(arguments: list[str], said: str) -> None:
-    keeper = keeper_command(["true"])[:4]
+    keeper = keeper_command(["true"])[:6]
     ended = subprocess.run([*keeper, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert ended.returncode == 125
     assert said in ended.stderr

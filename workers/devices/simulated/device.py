@@ -30,6 +30,7 @@ class SimulatedDevice(Device):
 
     kind = "simulated"
     feels_host = False
+    tells_late = False
 
     def __init__(self, host: Host, script: Script) -> None:
         super().__init__(
