@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
+from app.embedded import EmbeddedPostgres
 from app.wiring import Service
+from tests.factories import snapshots
 from tests.factories.agent import FakeAgent, latency_listing
 from tests.factories.checks import check_request
 from tests.factories.histories import Poster, deliver, sha
@@ -83,3 +86,29 @@ def branch(poster: Poster, worker_token: str) -> Branch:
     agent = FakeAgent(poster.client, worker_token)
     assert agent.register().status_code == 200
     return Branch(poster, agent)
+
+
+Grown = Callable[[Branch, Callable[[Branch], object]], Branch]
+HELD = ("client", "service", "poster", "agent")
+"""What a test has of its own, of a branch, its poster and its agent."""
+
+
+@pytest.fixture(scope="session")
+def grown(postgres: EmbeddedPostgres) -> Grown:
+    """Grow a branch: the first test of a process that has it grown so does it, and others find it as it was then."""
+    known: dict[Callable[[Branch], object], tuple[snapshots.Snapshot, list[dict[str, Any]]]] = {}
+
+    def grow(branch: Branch, how: Callable[[Branch], object]) -> Branch:
+        parts = [branch, branch.poster, branch.agent]
+        if how not in known:
+            how(branch)
+            theirs = [{name: its for name, its in vars(part).items() if name not in HELD} for part in parts]
+            known[how] = snapshots.take(postgres), copy.deepcopy(theirs)
+            return branch
+        snapshot, theirs = known[how]
+        snapshots.restore(postgres, snapshot)
+        for part, its in zip(parts, copy.deepcopy(theirs), strict=True):
+            vars(part).update(its)
+        return branch
+
+    return grow

@@ -18,7 +18,7 @@ from app.store.repositories import changes
 from app.store.tables import ChangePoint, Commit, Job, Request, Result, Worker
 from app.tasks import sweep_suspicions
 from tests.factories.histories import PROJECT, deliver, sha
-from tests.integration.history.conftest import Branch
+from tests.integration.history.conftest import Branch, Grown
 
 pytestmark = pytest.mark.postgres
 
@@ -38,11 +38,9 @@ def grow(branch: Branch) -> None:
 
 
 @pytest.fixture
-def suspected(branch: Branch) -> Branch:
+def suspected(branch: Branch, grown: Grown) -> Branch:
     """A branch of twelve quick commits and slower ones from commit 12 on, which is suspected just now."""
-    branch.blocks = 24  # as many as it takes
-    grow(branch)
-    return branch
+    return grown(branch, grow)
 
 
 def change_of(branch: Branch) -> dict[str, Any]:
@@ -96,14 +94,16 @@ def test_both_arms_of_the_measurement_become_points_of_the_history(suspected: Br
         assert session.scalar(text(heads)) == len(before) // 2, "heads of checks are on no branch"
 
 
-def test_measured_equality_withdraws_the_suspicion_for_good(suspected: Branch):
-    suspected.agent.claim()
-    suspected.measure(LEVEL, LEVEL)
-    deliver(suspected.poster.service)
-    change = change_of(suspected)
+def test_measured_equality_withdraws_the_suspicion_for_good(branch: Branch):
+    branch.blocks = 24  # as many as it takes
+    grow(branch)
+    branch.agent.claim()
+    branch.measure(LEVEL, LEVEL)
+    deliver(branch.poster.service)
+    change = change_of(branch)
     assert (change["state"], change["reason"]) == ("withdrawn", "measured in pairs: no change")
-    suspected.check_all([SLOWER] * 5, first=16)
-    of_commit = [c for c in suspected.poster.changes("all") if c["commit"] == sha(12)]
+    branch.check_all([SLOWER] * 5, first=16)
+    of_commit = [c for c in branch.poster.changes("all") if c["commit"] == sha(12)]
     assert [(c["id"], c["state"]) for c in of_commit] == [(change["id"], "withdrawn")]
 
 

@@ -14,7 +14,7 @@ from app.services.device_jobs import tend_devices
 from app.store.tables import ChangePoint, Device, Epoch, Job
 from tests.factories.agent import FakeAgent
 from tests.factories.histories import PROJECT, deliver, sha, sweep_suspicions
-from tests.integration.history.conftest import CASE, LISTING, Branch
+from tests.integration.history.conftest import CASE, LISTING, Branch, Grown
 
 pytestmark = pytest.mark.postgres
 
@@ -27,13 +27,17 @@ FIRST = 12
 
 
 @pytest.fixture
-def watched(branch: Branch) -> Branch:
+def watched(branch: Branch, grown: Grown) -> Branch:
     """A branch of twelve quick commits on an accelerator, whose agent tells of its machine and of its control."""
+    return grown(branch, watch)
+
+
+def watch(branch: Branch) -> None:
+    """Have twelve quick commits measured so."""
     branch.agent.machine, branch.agent.kind = dict(OLD), "simulated"
     assert branch.agent.register().status_code == 200
     grow(branch, [LEVEL] * FIRST, 0)
     assert branch.poster.changes("all") == []
-    return branch
 
 
 def grow(branch: Branch, levels: Iterable[float], first: int, *, control: float = 1.0) -> None:
@@ -242,19 +246,22 @@ def test_a_machine_that_goes_to_and_fro_without_effect_explains_nothing(watched:
     assert (change["commit"], change["label"]) == (sha(FIRST + 6), None)
 
 
-def second_agent(branch: Branch, token: str) -> FakeAgent:
+def second_agent(branch: Branch) -> FakeAgent:
     """Return an agent with another device of the class, registered."""
     agent = FakeAgent(
-        branch.poster.client, token, name="other", host="elsewhere", hardware_id="cpu-0002", machine=dict(OLD)
+        branch.poster.client,
+        branch.agent.token,
+        name="other",
+        host="elsewhere",
+        hardware_id="cpu-0002",
+        machine=dict(OLD),
     )
     assert agent.register().status_code == 200
     return agent
 
 
-def test_an_epoch_of_one_device_does_not_explain_a_step_that_another_shows_too(
-    watched: Branch, worker_token: str
-) -> None:
-    first, second = watched.agent, second_agent(watched, worker_token)
+def test_an_epoch_of_one_device_does_not_explain_a_step_that_another_shows_too(watched: Branch) -> None:
+    first, second = watched.agent, second_agent(watched)
     watched.agent = second
     grow(watched, [LEVEL] * 2, FIRST)
     first.machine = dict(NEW)
@@ -265,10 +272,8 @@ def test_an_epoch_of_one_device_does_not_explain_a_step_that_another_shows_too(
     assert (change["commit"], change["label"]) == (sha(FIRST + 2), None)
 
 
-def test_an_upgrade_of_every_device_of_the_class_explains_the_step_that_all_show(
-    watched: Branch, worker_token: str
-) -> None:
-    first, second = watched.agent, second_agent(watched, worker_token)
+def test_an_upgrade_of_every_device_of_the_class_explains_the_step_that_all_show(watched: Branch) -> None:
+    first, second = watched.agent, second_agent(watched)
     watched.agent = second
     grow(watched, [LEVEL] * 2, FIRST)
     first.machine, second.machine = dict(NEW), dict(NEW)
@@ -285,8 +290,8 @@ def test_a_first_epoch_explains_nothing(watched: Branch) -> None:
     assert until_suspected(watched)["label"] is None
 
 
-def test_another_device_of_the_class_is_no_new_epoch(watched: Branch, worker_token: str) -> None:
-    watched.agent = second_agent(watched, worker_token)
+def test_another_device_of_the_class_is_no_new_epoch(watched: Branch) -> None:
+    watched.agent = second_agent(watched)
     watched.agent.machine = dict(NEW)
     assert until_suspected(watched)["label"] is None
     with watched.poster.service.database.session() as session:

@@ -53,12 +53,16 @@ def hosted(agent: FakeAgent) -> FakeAgent:
     return agent
 
 
-def measure(agent: FakeAgent, latency: float = 0.01, **told: Any) -> None:
-    """Measure the lease that the agent holds, both arms alike but for some noise, and finish it."""
+TO_ITS_END = 40
+"""More blocks than it takes until nothing is open; a machine is seen with the first."""
+
+
+def measure(agent: FakeAgent, latency: float = 0.01, *, blocks: int = 1, **told: Any) -> None:
+    """Measure so many blocks of the lease that the agent holds, both arms alike but for some noise, and finish it."""
     assert agent.lease is not None
     is_alone = agent.lease.job.base_sha is None
     answer = agent.prepare(None if is_alone else [LISTING], [LISTING])
-    for _ in range(40):
+    for _ in range(blocks):
         if not answer.open:
             break
         answer = agent.block(
@@ -720,7 +724,7 @@ def test_a_calibration_is_no_job_for_a_device_that_is_well(
 
 
 def self_check(agent: FakeAgent, clocks_hz: tuple[float, float] | None = None, **told: Any) -> None:
-    """Carry out the self check that waits, with the clock between these."""
+    """Carry out the self check that waits to its end, with the clock between these."""
     lease = agent.claim()
     assert lease is not None
     assert lease.job.purpose == "self_check"
@@ -730,7 +734,7 @@ def self_check(agent: FakeAgent, clocks_hz: tuple[float, float] | None = None, *
         told["telemetry"] = [
             {"gauges": {"sm_clock_hz": [low, high, high]}, "throttle": {}, "unavailable": []}
         ]
-    measure(agent, **told)
+    measure(agent, blocks=TO_ITS_END, **told)
 
 
 def test_a_commit_is_measured_against_itself_only_where_a_head_has_landed(
@@ -1107,7 +1111,7 @@ def checked(client: TestClient, token: str, agent: FakeAgent, ask: Ask) -> dict[
     """Have a check measured and return what is told of its one case."""
     check = ask()["check"]
     assert agent.claim() is not None
-    measure(agent)
+    measure(agent, blocks=TO_ITS_END)
     document = client.get(f"/api/v1/checks/{check}", headers={"Authorization": f"Bearer {token}"}).json()
     (case,) = document["suites"][0]["cases"]
     found: dict[str, Any] = case
