@@ -25,7 +25,7 @@ export RATCHET_TEST_SAMPLES ?= $(abspath ../shared/samples)
 export RATCHET_GITHUB_CONTRACT ?= $(abspath ../shared/tools/github_contract)
 endif
 
-.PHONY: help setup demo test fuzz check bench clean
+.PHONY: help setup demo test fuzz check lint types tests bench clean
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*## ' Makefile | sed 's/:.*## /	/'
@@ -50,18 +50,26 @@ demo: setup ## three pull requests checked by the real path (DEMO= keeps the ser
 	$(BIN)/ratchet demo $(DEMO)
 DEMO ?= --exit
 
+# The types are checked beside the tests: they take one core half a minute.
+test: setup lint ## all checks and all tests (TESTS=... only these)
+	@$(MAKE) --no-print-directory --jobs 2 types tests
+
 # Three processes on two cores: tests wait for each other's processes more than they compute.
-test: setup check ## all checks and all tests (TESTS=... only these)
+tests: setup
 	$(BIN)/python -m pytest -n 3 $(TESTS)
 
 fuzz: setup ## the property tests with other examples each time, and more of them (TESTS=... only these)
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n 2 -m 'hypothesis and not postgres' $(TESTS)
 
-check: setup ## formatting, lint, types, import contracts
+check: setup lint types ## formatting, lint, types, import contracts
+
+lint: setup
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+types: setup
+	$(BIN)/mypy
 
 bench: setup ## our own speed, as ratios against the limit that each figure has
 	$(BIN)/python -m benchmarks
