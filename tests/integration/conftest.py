@@ -20,6 +20,7 @@ from app.store.session import Database, make_engine
 from app.store.tables import Table
 from app.wiring import Service
 from tests.factories.application import application
+from tests.factories.snapshots import Beginnings
 
 pytestmark = pytest.mark.postgres
 
@@ -113,6 +114,12 @@ def _wipe(service: Service) -> None:
                 " where last_value is not null"
             )
         )
+
+
+@pytest.fixture(scope="session")
+def beginnings(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> Beginnings:
+    """What tests of this process begin with."""
+    return Beginnings(postgres, tmp_path_factory.mktemp("beginnings"))
 
 
 @pytest.fixture(scope="session")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from tests.factories.agent import FakeAgent
 from tests.factories.fake_github import APP_ID, FakeGitHub
 from tests.factories.keys import private_key_pem
 from tests.factories.repository import ToyRepository
+from tests.factories.snapshots import Beginnings
 from tests.factories.webhooks import SECRET, signed
 
 SLUG = "acme/vision"
@@ -188,6 +190,12 @@ def github() -> Iterator[FakeGitHub]:
         yield its
 
 
+@pytest.fixture(scope="session")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the repositories of GitHub are."""
+    return tmp_path_factory.mktemp("github")
+
+
 @pytest.fixture
 def world(
     service: Service,
@@ -196,13 +204,34 @@ def world(
     github: FakeGitHub,
     tmp_path: Path,
     private_key: str,
+    place: Path,
 ) -> World:
+    shutil.rmtree(place)
     (tmp_path / "key.pem").write_text(private_key)
     (tmp_path / "secret").write_text(f"{SECRET}\n")
     its = service.settings
-    its.github_url, its.github_api_url = f"file://{tmp_path}", github.url
+    its.github_url, its.github_api_url = f"file://{place}", github.url
     its.github_app_id, its.github_key_file = APP_ID, str(tmp_path / "key.pem")
     its.github_webhook_secret_file = str(tmp_path / "secret")
     agent = FakeAgent(client, worker_token)
     assert agent.register().status_code == 200
-    return World(service, client, github, tmp_path, agent)
+    return World(service, client, github, place, agent)
+
+
+Begin = Callable[..., None]
+OWN = ("service", "client", "github", "agent", "tasks", "toy", "token", "world", "headers", "url", "_lock")
+
+
+@pytest.fixture
+def begin(beginnings: Beginnings, place: Path) -> Begin:
+    """Have something come about in a world, which is done once a process for all tests that begin so.
+
+    It is brought about in a world, or by somebody who has one.
+    """
+
+    def have(how: Callable[[Any], object], somebody: Any) -> None:
+        world = getattr(somebody, "world", somebody)
+        parts = [somebody, world, world.agent, world.github, world.toy]
+        beginnings.have(lambda: how(somebody), parts, own=OWN, name=how, folder=place)
+
+    return have

@@ -9,7 +9,7 @@ import pytest
 
 from app.tasks import examine_project
 from tests.factories.posted_results import post_results, posted_document, posted_result
-from tests.integration.forge.conftest import World
+from tests.integration.forge.conftest import Begin, World
 
 MIB = 2**20
 MORE, BETTER = 120 * MIB, 85 * MIB
@@ -77,13 +77,18 @@ class Line:
 
 
 @pytest.fixture
-def line(world: World, admin_token: str) -> Line:
+def line(world: World, admin_token: str, begin: Begin) -> Line:
     """A branch of some quiet commits, and an open pull request."""
     its = Line(world, admin_token)
-    world.push(1, "a change")
-    world.happens(1, "opened")
-    its.quiet()
+    begin(quietly, its)
     return its
+
+
+def quietly(line: Line) -> None:
+    """Have a pull request opened, and some quiet commits follow each other."""
+    line.world.push(1, "a change")
+    line.world.happens(1, "opened")
+    line.quiet()
 
 
 def worse(line: Line, **merged: Any) -> str:

@@ -10,6 +10,7 @@ from sqlalchemy import select, text
 
 from app.services.change_settled import find_unfollowed
 from app.store.tables import AuditLog
+from tests.integration.forge.conftest import Begin
 from tests.integration.forge.merging import BETTER, MIB, MORE, OTHER, Line, line, worse
 from tests.integration.forge.test_commands import answers, say
 from tests.integration.forge.test_pull_life import measure
@@ -22,22 +23,32 @@ WHY = "the cache is worth it"
 
 
 @pytest.fixture
-def told(line: Line) -> Line:
+def told(line: Line, begin: Begin) -> Line:
     """A merged pull request that was told that it made something worse, and somebody who may say something to it."""
-    line.world.github.writers = {"grace"}
-    worse(line)
-    line.world.settle()
+    begin(tell, line)
     return line
 
 
+def tell(line: Line) -> None:
+    """Have what a merged pull request made worse be told."""
+    line.world.github.writers = {"grace"}
+    worse(line)
+    line.world.settle()
+
+
 @pytest.fixture
-def accepted_open(line: Line) -> Line:
+def accepted_open(line: Line, begin: Begin) -> Line:
     """An open pull request that somebody has accepted as it is, once it was measured."""
+    begin(accept, line)
+    return line
+
+
+def accept(line: Line) -> None:
+    """Have somebody accept an open pull request."""
     line.world.github.writers = {"grace"}
     measure(line.world, slower=1.2)
     line.world.settle()
     say(line.world, f"/ratchet accept {WHY}")
-    return line
 
 
 def acceptance(line: Line) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from sqlalchemy import select, text
 
 from app.services.forge.receive_delivery import find_lost_deliveries
 from app.store.tables import AuditLog
-from tests.integration.forge.conftest import SLUG, World
+from tests.integration.forge.conftest import SLUG, Begin, World
 from tests.integration.forge.test_pull_life import measure
 
 pytestmark = pytest.mark.postgres
@@ -51,14 +51,19 @@ def answers(world: World) -> list[str]:
 
 
 @pytest.fixture
-def judged(world: World) -> tuple[World, str]:
+def judged(world: World, begin: Begin) -> tuple[World, str]:
     """A pull request whose check has failed, and its head."""
+    begin(fail, world)
+    return world, world.github.pulls[1]["head"]["sha"]
+
+
+def fail(world: World) -> None:
+    """Have the check of a pull request fail."""
     world.github.writers = {"grace"}
-    head = world.push(1, "slower")
+    world.push(1, "slower")
     world.happens(1, "opened")
     measure(world, slower=1.2)
     world.settle()
-    return world, head
 
 
 def test_rerun_measures_the_same_head_again(judged: tuple[World, str]) -> None:

@@ -14,7 +14,7 @@ from app.services.announce_results import find_unexamined
 from app.services.forge.ask_measure import find_lost_requests
 from app.store.repositories import projects
 from app.store.tables import Job
-from tests.integration.forge.conftest import SETTINGS, World
+from tests.integration.forge.conftest import SETTINGS, Begin, World
 from tests.integration.forge.test_branch import asked, push
 from tests.integration.forge.test_forks import press
 from tests.integration.forge.test_pull_life import measure
@@ -52,11 +52,16 @@ class Asker:
 
 
 @pytest.fixture
-def asker(world: World, admin_token: str) -> Asker:
+def asker(world: World, admin_token: str, begin: Begin) -> Asker:
+    begin(measured, world)
+    return Asker(world, admin_token)
+
+
+def measured(world: World) -> None:
+    """Have a second commit pushed and measured."""
     world.base = world.commit("second", 2)
     push(world)
     measure(world)
-    return Asker(world, admin_token)
 
 
 def test_a_commit_is_measured_against_its_parent(asker: Asker) -> None:

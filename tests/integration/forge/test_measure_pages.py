@@ -11,8 +11,9 @@ from httpx import Response
 from app.services.access import Scope, issue_token
 from app.store.repositories import projects
 from tests.factories.browser import SAME_ORIGIN, Page, browser
-from tests.integration.forge.conftest import SETTINGS, World
+from tests.integration.forge.conftest import SETTINGS, Begin, World
 from tests.integration.forge.test_branch import asked, push
+from tests.integration.forge.test_measure import measured
 from tests.integration.forge.test_pull_life import measure
 from tests.integration.forge.test_schedules import TOMORROW, strike
 
@@ -22,13 +23,16 @@ FORM = "/measure?project=acme/vision"
 
 
 @pytest.fixture
-def connected(world: World) -> World:
+def connected(world: World, begin: Begin) -> World:
     """A repository whose newest commit was measured."""
-    world.base = world.commit("second", 2)
-    push(world)
-    measure(world)
-    world.settle()
+    begin(known, world)
     return world
+
+
+def known(world: World) -> None:
+    """Have a second commit pushed and measured, and all done that follows."""
+    measured(world)
+    world.settle()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from app.store.tables import Check, Job
 from tests.factories.agent import FakeAgent
-from tests.integration.forge.conftest import SETTINGS, World
+from tests.integration.forge.conftest import SETTINGS, Begin, World
 from tests.integration.forge.test_commands import answers, say
 from tests.integration.forge.test_pull_life import measure
 
@@ -33,8 +33,14 @@ on = []
 
 
 @pytest.fixture
-def judged(world: World) -> tuple[World, str]:
+def judged(world: World, begin: Begin) -> tuple[World, str]:
     """A pull request with two suites, of which the first regressed, and its head."""
+    begin(fail_in_one, world)
+    return world, world.github.pulls[1]["head"]["sha"]
+
+
+def fail_in_one(world: World) -> None:
+    """Have the check of a pull request fail in one of two suites."""
     world.github.writers = {"grace"}
     world.base = world.commit("two suites", 1, settings=TWO_SUITES)
     head = world.push(1, "slower", settings=TWO_SUITES)
@@ -43,7 +49,6 @@ def judged(world: World) -> tuple[World, str]:
     measure(world)
     world.settle()
     assert world.run_of(head)["output"]["title"].startswith("1 regressed of 2 ")
-    return world, head
 
 
 def jobs(world: World) -> list[tuple[str, str, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -11,12 +10,11 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.embedded import EmbeddedPostgres
 from app.wiring import Service
-from tests.factories import snapshots
 from tests.factories.agent import FakeAgent, latency_listing
 from tests.factories.checks import check_request
 from tests.factories.histories import Poster, deliver, sha
+from tests.factories.snapshots import Beginnings
 from workers import protocol
 
 CASE = protocol.CaseId(benchmark="resize", params={"batch": 32})
@@ -89,26 +87,16 @@ def branch(poster: Poster, worker_token: str) -> Branch:
 
 
 Grown = Callable[[Branch, Callable[[Branch], object]], Branch]
-HELD = ("client", "service", "poster", "agent")
-"""What a test has of its own, of a branch, its poster and its agent."""
+OWN = ("client", "service", "poster", "agent", "token")
 
 
-@pytest.fixture(scope="session")
-def grown(postgres: EmbeddedPostgres) -> Grown:
-    """Grow a branch: the first test of a process that has it grown so does it, and others find it as it was then."""
-    known: dict[Callable[[Branch], object], tuple[snapshots.Snapshot, list[dict[str, Any]]]] = {}
+@pytest.fixture
+def grown(beginnings: Beginnings) -> Grown:
+    """Grow a branch, which is done once a process for all tests that have it grown so."""
 
     def grow(branch: Branch, how: Callable[[Branch], object]) -> Branch:
         parts = [branch, branch.poster, branch.agent]
-        if how not in known:
-            how(branch)
-            theirs = [{name: its for name, its in vars(part).items() if name not in HELD} for part in parts]
-            known[how] = snapshots.take(postgres), copy.deepcopy(theirs)
-            return branch
-        snapshot, theirs = known[how]
-        snapshots.restore(postgres, snapshot)
-        for part, its in zip(parts, copy.deepcopy(theirs), strict=True):
-            vars(part).update(its)
+        beginnings.have(lambda: how(branch), parts, own=OWN, name=how)
         return branch
 
     return grow
