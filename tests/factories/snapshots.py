@@ -55,9 +55,8 @@ def take(server: EmbeddedPostgres) -> Snapshot:
 def restore(server: EmbeddedPostgres, snapshot: Snapshot) -> None:
     """Have the tests' database hold this, as if all of it had happened just now; tokens are those that it has."""
     with _connected(server) as connection, connection.cursor() as cursor:
-        cursor.execute(
-            "set session_replication_role = replica"
-        )  # rows are put as they were: no trigger judges
+        # Rows are put as they were: no trigger judges them.
+        cursor.execute("set session_replication_role = replica")
         cursor.execute("create temporary table held on commit drop as table token")
         for table in Table.metadata.sorted_tables:
             name = Identifier(table.name)
