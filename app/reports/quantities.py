@@ -113,6 +113,12 @@ def before_after(base: float | None, head: float | None, unit: str) -> tuple[str
     return left, f"{right} {symbol}".rstrip()
 
 
+def between(low: float, high: float, unit: str) -> str:
+    """Return a range of values with one prefix for both: `12.1 … 13.0 ms`; a range of one value as that value."""
+    first, second = before_after(low, high, unit)
+    return second if low == high else f"{first} … {second}"
+
+
 def display_unit(largest: float, unit: str) -> tuple[str, float]:
     """Return the symbol that values up to `largest` [`unit`] are shown in, and its size in `unit`: `("ms", 0.001)`."""
     _, _, symbol = format_quantity(largest, unit).partition(" ")

@@ -1,4 +1,4 @@
-"""Everything that is known of one run: how its arms were prepared, its invocations, and their raw timings."""
+"""Everything that is known of one run: its results, how its arms were prepared, its invocations, their raw timings."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from app.domain.results import CommitRef, case_label
 from app.reports.activity_tables import ActivityView, activity_views
 from app.reports.device_states import ControlView, DeviceStateView, control_views, state_views
 from app.reports.fingerprints import FactGroup, fact_groups
+from app.services.environment_change import EnvironmentChange, since_run_before
 from app.services.list_checks import commit_ref
 from app.services.list_runs import RunLine, run_line
 from app.services.read_devices import control_probes, device_states
+from app.services.read_samples import SamplePage, read_samples
 from app.services.voids import is_wholly_void
 from app.store.repositories import checks, fleet, runs
 from app.store.repositories.runs import RunContext, TimingStrip
@@ -109,6 +111,9 @@ class RunDetail:
     arms: tuple[ArmPreparation, ...]
     environment: tuple[FactGroup, ...]
     machine_hash: str
+    since_before: EnvironmentChange | None
+    """What differs since the run before; None where there is none to hold it against."""
+    results: SamplePage
     device_states: tuple[DeviceStateView, ...]
     control: tuple[ControlView, ...]
     activity: tuple[ActivityView, ...]
@@ -119,8 +124,10 @@ class RunDetail:
     n_pages: int
 
 
-def read_run(session: Session, run_id: int, *, project_id: int | None = None, page: int = 1) -> RunDetail:
-    """Return the run with page `page` (1-based) of its cases' raw timings.
+def read_run(
+    session: Session, run_id: int, *, project_id: int | None = None, page: int = 1, results_page: int = 1
+) -> RunDetail:
+    """Return the run with page `page` (from 1) of its cases' raw timings, and `results_page` of its results.
 
     Raises NotFoundError for an unknown run, and for one of another project where `project_id` names one.
     """
@@ -145,6 +152,8 @@ def read_run(session: Session, run_id: int, *, project_id: int | None = None, pa
         arms=tuple(_arms(context)),
         environment=fact_groups(environment.machine) if environment else (),
         machine_hash=environment.machine_hash if environment else "",
+        since_before=since_run_before(session, context, environment),
+        results=read_samples(session, "run_id", run_id, results_page),
         device_states=state_views(device_states(session, context.attempt.lease_id, run_id)),
         control=control_views(control_probes(session, run_id)),
         activity=activity_views(context.run.activity, [device.hardware_id for device in devices]),

@@ -22,11 +22,13 @@ from app.reports.html import report_environment
 from app.reports.words import CONCLUSIONS, count, explain_flag
 from app.web import times, words
 from app.web.guard import secure
+from app.web.sample_picture import sample_picture
 from app.web.sentences import (
     alert_extent,
     alert_sentence,
     check_sentence,
     deed_sentence,
+    fact_sentence,
     health_sentence,
     reason_sentence,
 )
@@ -95,8 +97,10 @@ def _environment() -> Environment:
         alert_sentence=alert_sentence,
         check_sentence=check_sentence,
         deed_sentence=deed_sentence,
+        fact_sentence=fact_sentence,
         health_sentence=health_sentence,
         reason_sentence=reason_sentence,
+        sample_picture=sample_picture,
         timing_picture=timing_picture,
         trend_picture=trend_picture,
         tone=tone,
@@ -110,6 +114,7 @@ def _environment() -> Environment:
         words=words,
         spark_picture=spark_picture,
         interval=quantities.interval,
+        between=quantities.between,
         before_after=quantities.before_after,
         case_label=case_label,
         CONCLUSIONS=CONCLUSIONS,

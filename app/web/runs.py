@@ -1,4 +1,4 @@
-"""Pages of runs: the list, and one run with its invocations and raw timings."""
+"""Pages of runs: the list, one run with its results, invocations and raw timings, and one that was posted."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from fastapi import APIRouter, Query, Request, Response
 from app.api.deps import SessionDep
 from app.services.list_runs import list_runs
 from app.services.read_run import read_run
+from app.services.read_upload import read_upload
 from app.web.deps import Before, BoundProject, Id, Live
 from app.web.render import page
 
 router = APIRouter(prefix="/runs")
 
 REFRESH_S = 5
+
+PageNumber = Annotated[int, Query(ge=1, le=10_000)]
 
 
 @router.get("")
@@ -27,16 +30,26 @@ def show_runs(
     return page(request, "runs.html", found=found, before=before, refresh_s=every)
 
 
+@router.get("/upload-{upload_id}")
+def show_upload(
+    request: Request, session: SessionDep, project_id: BoundProject, upload_id: Id, results: PageNumber = 1
+) -> Response:
+    """Show what somebody posted; `results` is the page of its results."""
+    upload = read_upload(session, upload_id, project_id=project_id, page=results)
+    return page(request, "upload.html", upload=upload)
+
+
 @router.get("/{run_id}")
 def show_run(
     request: Request,
     session: SessionDep,
     project_id: BoundProject,
     run_id: Id,
-    cases: Annotated[int, Query(ge=1, le=10_000)] = 1,
+    cases: PageNumber = 1,
+    results: PageNumber = 1,
     live: Live = True,
 ) -> Response:
-    """Show one run; `cases` is the page of its raw timings."""
-    run = read_run(session, run_id, project_id=project_id, page=cases)
-    every = REFRESH_S if run.line.outcome is None and live and cases == 1 else None
+    """Show one run; `cases` is the page of its raw timings, `results` that of its results."""
+    run = read_run(session, run_id, project_id=project_id, page=cases, results_page=results)
+    every = REFRESH_S if run.line.outcome is None and live and cases == results == 1 else None
     return page(request, "run.html", run=run, refresh_s=every)

@@ -1,6 +1,10 @@
-"""Whole things in one sentence: a check for the list, the service for the head of its health page."""
+"""Whole things in one sentence: a check for the list, the service for its health page, what became of a machine."""
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Literal
 
 from app.reports.alert_words import (
     NOTHING_LEFT,
@@ -10,6 +14,7 @@ from app.reports.alert_words import (
     extent,
     worst_sentence,
 )
+from app.reports.fingerprints import ChangeGroup
 from app.reports.text import plain
 from app.reports.words import CONCLUSIONS, count, explain, listing
 from app.services.alerts.read_alerts import AlertDeed, AlertLine
@@ -62,6 +67,25 @@ def health_sentence(report: HealthReport) -> str:
     if report.worst is Level.WARNING:
         return f"{listing(worst)} {'needs' if len(worst) == 1 else 'need'} attention"
     return f"{listing(worst)} {'does' if len(worst) == 1 else 'do'} not work"
+
+
+def fact_sentence(groups: Iterable[ChangeGroup]) -> str:
+    """Return how many facts changed, are new and are gone: `2 facts changed, 1 is new`."""
+    kinds = Counter(change.kind for group in groups for change in group.changes)
+    told: list[str] = []
+    for kind, (of_one, of_several) in _HAPPENED.items():
+        if n := kinds[kind]:
+            number = str(n) if told else count(n, "fact")
+            told.append(f"{number} {of_one if n == 1 else of_several}")
+    return ", ".join(told)
+
+
+_HAPPENED: dict[Literal["changed", "new", "gone"], tuple[str, str]] = {
+    "changed": ("changed", "changed"),
+    "new": ("is new", "are new"),
+    "gone": ("is gone", "are gone"),
+}
+"""What became of one fact and of several, by kind."""
 
 
 def _progress(progress: CheckProgress) -> str:

@@ -238,11 +238,9 @@
   function actions(p, i) {
     const its = document.createElement("div");
     its.className = "links";
-    if (/^\d+$/.test(p.run[i])) {
-      const run = part("a", `Run ${p.run[i]}`);
-      run.href = `/runs/${p.run[i]}`;
-      its.append(run);
-    }
+    const run = part("a", /^\d+$/.test(p.run[i]) ? `Run ${p.run[i]}` : p.run[i]);
+    run.href = `/runs/${p.run[i]}`;
+    its.append(run);
     const relative = part("button", "Relative to this");
     relative.type = "button";
     relative.className = "plain";

@@ -18,6 +18,7 @@ from app.web import checks as check_pages
 from app.wiring import Service
 from tests.factories import results, stored
 from tests.factories.browser import Page, browser
+from tests.factories.posted_results import post_results, posted_document, posted_result
 
 pytestmark = pytest.mark.postgres
 
@@ -31,6 +32,7 @@ PAGES = [
     "/compare?project=%3Cscript%3Ealert(1)%3C/script%3E&base=%3Cscript%3E&head=%3Cscript%3E&q=%3Cscript%3E",
     "/runs",
     "/runs/1",
+    "/runs/upload-1",
     "/workers",
     "/health",
     "/measure?project=%3Cscript%3Ealert(1)%3C/script%3E",
@@ -62,7 +64,20 @@ def reader(service: Service, admin_token: str) -> TestClient:
         stored.check(session, results.hostile())
         stored.check(session, replace(results.running(), project=f"{script}{'x' * 200}"))
         connected_project(session, script)
-    return browser(service, admin_token)
+    client = browser(service, admin_token)
+    for number in (0, 1):
+        post_hostile(client, admin_token, number)
+    return client
+
+
+def post_hostile(client: TestClient, token: str, number: int) -> None:
+    """Post a result where everything that can be named is called like a script."""
+    script = f"<script>alert(1)</script> **{number}**"
+    result = posted_result(script, params={script: script}, metric=script, unit="widgets")
+    commit = {"commit": f"{number:040x}", "author": script, "subject": script, "branch": script}
+    named = {"project": script, "device_class": script, "environment": {script: script}}
+    answer = post_results(client, token, posted_document(result, **commit, **named))
+    assert answer.status_code == 201, answer.text
 
 
 def connected_project(session: Session, name: str) -> None:

@@ -24,6 +24,7 @@ PAGES = [
     "/compare",
     "/runs",
     "/runs/1",
+    "/runs/upload-1",
     "/workers",
     "/health",
     "/measure/1",

@@ -1,0 +1,53 @@
+"""Everything that is known of one upload: results that somebody else measured and posted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from app.domain.errors import NotFoundError
+from app.domain.results import CommitRef
+from app.reports.fingerprints import FactGroup, fact_groups
+from app.services.environment_change import EnvironmentChange, since_upload_before
+from app.services.list_checks import commit_ref
+from app.services.query_runs import upload_name
+from app.services.read_samples import SamplePage, read_samples
+from app.store.repositories import uploads
+
+
+@dataclass(frozen=True)
+class UploadDetail:
+    """One upload with everything that its page shows."""
+
+    name: str
+    project: str
+    commit: CommitRef
+    posted_by: str
+    created_at: datetime
+    environment: tuple[FactGroup, ...]
+    since_before: EnvironmentChange | None
+    results: SamplePage
+
+
+def read_upload(
+    session: Session, upload_id: int, *, project_id: int | None = None, page: int = 1
+) -> UploadDetail:
+    """Return the upload with page `page` (from 1) of its results.
+
+    Raises NotFoundError for an unknown upload, and for one of another project where `project_id` names one.
+    """
+    context = uploads.with_context(session, upload_id)
+    if context is None or project_id not in (None, context.project.id):
+        raise NotFoundError(f"there is no run {upload_name(upload_id)!r}")
+    return UploadDetail(
+        name=upload_name(upload_id),
+        project=context.project.name,
+        commit=commit_ref(context.commit),
+        posted_by=context.upload.posted_by,
+        created_at=context.upload.created_at,
+        environment=fact_groups(context.environment.machine) if context.environment else (),
+        since_before=since_upload_before(session, context),
+        results=read_samples(session, "upload_id", upload_id, page),
+    )

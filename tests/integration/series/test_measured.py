@@ -1,0 +1,118 @@
+"""The pages of runs and uploads: every value behind a result, and what differs from what was measured before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import select
+
+from app.services.publish import publish_run
+from app.store.repositories import projects
+from app.store.tables import Run
+from app.wiring import Service
+from tests.factories import results, stored
+from tests.factories.browser import Page, browser, counted
+from tests.factories.histories import deliver, sha
+from tests.factories.posted_results import post_results, posted_document, posted_result
+
+pytestmark = pytest.mark.postgres
+
+BEFORE = {"kernel": "6.8.0", "driver": "570.1", "packages": {"torch": "2.5.0"}}
+AFTER = {"kernel": "6.9.1", "packages": {"torch": "2.5.0", "triton": "3.1"}}
+
+
+@pytest.fixture
+def reader(service: Service, admin_token: str) -> TestClient:
+    return browser(service, admin_token)
+
+
+def post(client: TestClient, token: str, *commits: tuple[int, dict[str, Any]], n: int = 1) -> None:
+    """Post a document for each commit and its environment, with `n` results of eight values."""
+    for number, environment in commits:
+        its = [
+            posted_result(f"bench {i:02}", [10.0 + i + value / 10 for value in range(8)]) for i in range(n)
+        ]
+        document = posted_document(*its, commit=sha(number), environment=environment, position=number)
+        assert post_results(client, token, document).status_code == 201
+
+
+def shown(reader: TestClient, path: str) -> Page:
+    answer = reader.get(path)
+    assert answer.status_code == 200, answer.text
+    return Page(answer.text)
+
+
+def test_upload_shows_its_values_and_what_differs_from_the_point_before(
+    reader: TestClient, client: TestClient, service: Service, admin_token: str
+) -> None:
+    post(client, admin_token, (0, BEFORE), (1, AFTER), (2, AFTER))
+    deliver(service)
+    first, second, third = (shown(reader, f"/runs/upload-{number}") for number in (1, 2, 3))
+    assert "There is nothing to hold this environment against" in first.text
+    assert "1 fact changed, 1 is new, 1 is gone since upload-1 " in second.text
+    for words in (
+        "driver gone 570.1 not told",
+        "kernel changed 6.8.0 6.9.1",
+        "packages.triton new not told 3.1",
+    ):
+        assert words in second.text
+    assert "Nothing differs from upload-2" in third.text
+    assert first.html.count('<svg class="raw"') == 1
+    assert "all 10.00 … 10.70 ms · n = 8" in first.text
+    assert {"/series/1", "/runs/upload-2"} <= set(third.links)
+    assert reader.get("/runs/upload-9").status_code == reader.get("/runs/upload-x").status_code == 404
+
+
+def test_results_come_in_pages_at_the_same_number_of_statements(
+    reader: TestClient, client: TestClient, service: Service, admin_token: str
+) -> None:
+    post(client, admin_token, (0, BEFORE))
+    post(client, admin_token, (1, AFTER), n=30)
+    deliver(service)
+    sent = []
+    for path in ("/runs/upload-2", "/runs/upload-2?results=3"):
+        with counted(service.database.engine) as statements:
+            page = shown(reader, path)
+        sent.append(len(statements))
+    assert "Page 3 of 3, 30 series" in page.text
+    assert page.html.count('<figure class="sample">') == 6
+    assert sent[0] == sent[1] <= 10
+    assert "Back to the first" in shown(reader, "/runs/upload-2?results=9").text
+
+
+def test_run_of_a_check_shows_both_arms_and_what_differs_from_the_run_before(
+    reader: TestClient, service: Service
+) -> None:
+    with service.database.session() as session:
+        stored.worker(session)
+        for kernel in ("6.8.0", "6.9.1"):
+            stored.check(session, results.regressed())
+            run = session.scalars(select(Run).order_by(Run.id.desc()).limit(1)).one()
+            machine = stored.MACHINE | {"machine": {"kernel": kernel}}
+            software = {arm: stored.SOFTWARE | {"numpy": kernel} for arm in ("base", "head")}
+            run.environment_id = projects.environment(session, kernel * 8, machine, software).id
+            publish_run(session, run)
+    deliver(service)
+    page = shown(reader, "/runs/2")
+    assert "2 facts changed since run 1" in page.text
+    assert "kernel changed, machine 6.8.0 6.9.1" in page.text
+    assert "numpy changed, packages 6.8.0 6.9.1" in page.text
+    picture = page.html.partition('<figure class="sample">')[2].partition("</svg>")[0]
+    assert 'class="dots base"' in picture
+    assert 'class="dots head"' in picture
+
+
+def test_run_without_results_says_why_and_is_held_against_the_last_of_its_suite(
+    reader: TestClient, service: Service
+) -> None:
+    with service.database.session() as session:
+        stored.worker(session)
+        stored.check(session, results.regressed())
+        publish_run(session, session.get_one(Run, 1))
+        stored.check(session, results.regressed())
+    page = shown(reader, "/runs/2")
+    assert "None was published" in page.text
+    assert "Nothing differs from run 1" in page.text
+    assert "There is nothing to hold this environment against" in shown(reader, "/runs/1").text
