@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
@@ -13,12 +12,11 @@ from sqlalchemy.orm import Session
 from app.domain.errors import NotFoundError, UsageError
 from app.domain.results import case_label
 from app.services.access import Principal
+from app.services.commits_named import commits_named, looks_like_commit
 from app.services.visibility import visible_project
 from app.store.repositories import projects, sides
 from app.store.repositories.sides import Side, StoredNumber
 from app.store.tables import Project
-
-_PREFIX = re.compile(r"[0-9a-f]{7,64}")
 
 
 @dataclass(frozen=True)
@@ -77,6 +75,11 @@ class Pair:
         return size if self.either.better == "lower" else -size
 
 
+def worst_first(pairs: Iterable[Pair]) -> list[Pair]:
+    """Return the pairs with those first whose values are apart, and of either kind the worse ones first."""
+    return sorted(pairs, key=lambda pair: (not pair.is_apart, -pair.loss))
+
+
 @dataclass(frozen=True)
 class Compared:
     """Both sides: what they are called (a commit's whole id, a branch, a device class), and their pairs, by name."""
@@ -84,6 +87,8 @@ class Compared:
     project: Project
     base: str
     head: str
+    commits: tuple[str, ...]
+    """The ids of those sides that are commits."""
     pairs: tuple[Pair, ...]
     only_base: tuple[Pair, ...]
     only_head: tuple[Pair, ...]
@@ -129,6 +134,7 @@ def compare_stored(
         its_project,
         first[1],
         last[1],
+        tuple(sha for side, sha in (first, last) if side.commit_id is not None),
         tuple(pair for pair in pairs if pair.base and pair.head),
         tuple(pair for pair in pairs if not pair.head),
         tuple(pair for pair in pairs if not pair.base),
@@ -145,9 +151,8 @@ def _by_key(numbers: Sequence[StoredNumber], *, is_across: bool) -> dict[Hashabl
 def _side(session: Session, project: Project, name: str, wanted: Wanted) -> tuple[Side, str]:
     """Return the side, and what it is called."""
     device_class = wanted.device_class or None
-    prefix = wanted.at.lower()
-    found = projects.commits_like(session, project.id, prefix) if _PREFIX.fullmatch(prefix) else []
-    if len(found) == 1 or (found and found[0].sha == prefix):
+    found = commits_named(session, project.id, wanted.at)
+    if len(found) == 1:
         commit = found[0]
         return Side(project.id, commit_id=commit.id, device_class=device_class), commit.sha
     if wanted.at.isprintable() and projects.has_branch(session, project.id, wanted.at):
@@ -169,7 +174,7 @@ def _unknown(project: Project, name: str, text: str, *, is_ambiguous: bool) -> N
         return UsageError(
             f"{name}: {text} is the beginning of several commits; give more digits", code="ambiguous_commit"
         )
-    if _PREFIX.fullmatch(text.lower()):
+    if looks_like_commit(text):
         return NotFoundError(f"{name}: {project.name!r} has no commit {text.lower()}")
     return UsageError(
         f"{name}={text[:80]!r} is no commit, and no branch or device class that has a history: "

@@ -65,6 +65,7 @@ def list_checks(
     *,
     project: str | None = None,
     project_id: int | None = None,
+    commit_id: int | None = None,
     before: int | None = None,
     limit: int = PAGE,
 ) -> CheckList:
@@ -74,10 +75,18 @@ def list_checks(
         session: the session.
         project: only those of the project of this name.
         project_id: the one project that the reader may see; None for all.
+        commit_id: only those that the commit is base or head of.
         before: only those older than this check.
         limit: the most checks to return.
     """
-    found = checks.recent(session, limit=limit + 1, project=project, project_id=project_id, before=before)
+    found = checks.recent(
+        session,
+        limit=limit + 1,
+        project=project,
+        project_id=project_id,
+        before=before,
+        commit_id=commit_id,
+    )
     shown = found[:limit]
     unfinished = [check.id for check, *_ in shown if check.conclusion is None]
     progress = _progress(checks.job_counts(session, unfinished)) if unfinished else {}

@@ -56,10 +56,23 @@ class RunList:
 
 
 def list_runs(
-    session: Session, *, project_id: int | None = None, before: int | None = None, limit: int = PAGE
+    session: Session,
+    *,
+    project_id: int | None = None,
+    commit_id: int | None = None,
+    before: int | None = None,
+    limit: int = PAGE,
 ) -> RunList:
-    """Return a page of runs in two statements; `project_id` is the one project that the reader may see."""
-    found = runs.recent(session, limit + 1, before=before, project_id=project_id)
+    """Return a page of runs in two statements.
+
+    Args:
+        session: the session.
+        project_id: the one project that the reader may see; None for all.
+        commit_id: only those that measured the commit on either arm.
+        before: only those older than this run.
+        limit: the most runs to return.
+    """
+    found = runs.recent(session, limit + 1, before=before, project_id=project_id, commit_id=commit_id)
     shown = found[:limit]
     counts = runs.invocation_counts(session, [context.run.id for context in shown]) if shown else {}
     return RunList(

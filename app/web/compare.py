@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from fastapi import APIRouter, Request, Response
 
 from app.api.deps import SessionDep
 from app.domain.errors import RatchetError
-from app.services.compare_stored import Compared, Pair, Wanted, compare_stored
+from app.services.compare_stored import Compared, Pair, Wanted, compare_stored, worst_first
 from app.services.comparison_choices import comparison_choices
 from app.web.addresses import address
 from app.web.deps import BoundProject, PageNumber, Text, Viewer
@@ -49,7 +51,7 @@ def show_comparison(
             compared = compare_stored(session, viewer, choices.project, *sides)
         except RatchetError as error:
             trouble = str(error)
-    pairs = _worst_first(compared, q.casefold().split()) if compared else []
+    pairs = worst_first(_having(compared, q.casefold().split())) if compared else []
     return page(
         request,
         "compare.html",
@@ -66,6 +68,5 @@ def show_comparison(
     )
 
 
-def _worst_first(compared: Compared, words: list[str]) -> list[Pair]:
-    found = [pair for pair in compared.pairs if all(word in pair.name.casefold() for word in words)]
-    return sorted(found, key=lambda pair: (not pair.is_apart, -pair.loss))
+def _having(compared: Compared, words: list[str]) -> Iterator[Pair]:
+    return (pair for pair in compared.pairs if all(word in pair.name.casefold() for word in words))

@@ -240,7 +240,9 @@
     its.className = "links";
     const run = part("a", /^\d+$/.test(p.run[i]) ? `Run ${p.run[i]}` : p.run[i]);
     run.href = `/runs/${p.run[i]}`;
-    its.append(run);
+    const commit = part("a", "Commit");
+    commit.href = `/commits/${p.commit[i]}?project=${encodeURIComponent(state.shown.series.project)}`;
+    its.append(run, commit);
     const relative = part("button", "Relative to this");
     relative.type = "button";
     relative.className = "plain";

@@ -109,6 +109,7 @@ def find(
     project_id: int | None = None,
     series_id: int | None = None,
     branch: str | None = None,
+    commit_id: int | None = None,
     states: Collection[str],
     since: datetime | None = None,
     limit: int,
@@ -120,6 +121,7 @@ def find(
         project_id: only this project's.
         series_id: only this series'.
         branch: only those of histories of this branch.
+        commit_id: only those that begin with this commit.
         states: the states to be in.
         since: only those that were first seen, confirmed, withdrawn or corrected then or later.
         limit: how many at the most.
@@ -131,6 +133,8 @@ def find(
         query = query.where(ChangePoint.series_id == series_id)
     if branch is not None:
         query = query.where(ChangePoint.branch == branch)
+    if commit_id is not None:
+        query = query.where(ChangePoint.commit_id == commit_id)
     if since is not None:
         query = query.where(_moved_since(since))
     return [ChangeContext(*row) for row in session.execute(query)]

@@ -86,8 +86,12 @@ def recent(
     project: str | None = None,
     project_id: int | None = None,
     before: int | None = None,
+    commit_id: int | None = None,
 ) -> Sequence[tuple[Check, Project, Commit, Commit]]:
-    """Return the newest checks with project, base and head, or those next older than the check `before`."""
+    """Return the newest checks with project, base and head, or those next older than the check `before`.
+
+    `commit_id` is one of both commits.
+    """
     base, head = aliased(Commit), aliased(Commit)
     query = (
         select(Check, Project, base, head)
@@ -103,6 +107,8 @@ def recent(
         query = query.where(Check.project_id == project_id)
     if before is not None:
         query = query.where(Check.id < before)
+    if commit_id is not None:
+        query = query.where((Check.head_commit_id == commit_id) | (Check.base_commit_id == commit_id))
     return [(row[0], row[1], row[2], row[3]) for row in session.execute(query)]
 
 

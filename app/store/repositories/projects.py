@@ -212,6 +212,18 @@ def commits_like(session: Session, project_id: int, prefix: str) -> Sequence[Com
     ).all()
 
 
+def family(session: Session, commit: Commit, *, also: str | None, limit: int) -> Sequence[Commit]:
+    """Return the commit's parent, those whose parent it is, and the commit `also`, as far as they are known."""
+    its = [sha for sha in (commit.parent_sha, also) if sha is not None]
+    return session.scalars(
+        select(Commit)
+        .where(Commit.project_id == commit.project_id)
+        .where(Commit.sha.in_(its) | (Commit.parent_sha == commit.sha))
+        .order_by(Commit.id)
+        .limit(limit)
+    ).all()
+
+
 def has_branch(session: Session, project_id: int, branch: str) -> bool:
     """Say whether any series of the project has a history on the branch."""
     of_project = History.series_id == Series.id, Series.project_id == project_id

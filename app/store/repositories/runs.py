@@ -483,14 +483,21 @@ class RunContext:
 
 
 def recent(
-    session: Session, limit: int, *, before: int | None = None, project_id: int | None = None
+    session: Session,
+    limit: int,
+    *,
+    before: int | None = None,
+    project_id: int | None = None,
+    commit_id: int | None = None,
 ) -> Sequence[RunContext]:
-    """Return the newest runs, or those next older than the run `before`."""
+    """Return the newest runs, or those next older than the run `before`; `commit_id` is on either arm."""
     query = _with_context().options(defer(Run.activity)).order_by(Run.id.desc()).limit(limit)
     if before is not None:
         query = query.where(Run.id < before)
     if project_id is not None:
         query = query.where(Run.project_id == project_id)
+    if commit_id is not None:
+        query = query.where((Job.head_commit_id == commit_id) | (Job.base_commit_id == commit_id))
     return [RunContext(*row) for row in session.execute(query)]
 
 

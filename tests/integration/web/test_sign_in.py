@@ -22,6 +22,7 @@ PAGES = [
     "/series",
     "/series/1",
     "/compare",
+    "/commits/1234567",
     "/runs",
     "/runs/1",
     "/runs/upload-1",
