@@ -60,6 +60,8 @@ def _answers(client: httpx.Client, few_s: float) -> Iterator[Figure]:
         ("list of series", "/series?q=bench"),
         ("series", "/series/7"),
         ("comparison", f"/compare?{sides}"),
+        ("commit", f"/commits/{_sha(COMMITS)}?project=bench/reads"),
+        ("benchmark", "/benchmarks?project=bench/reads&name=bench_7"),
     ):
         yield Figure(f"page of a {name}, p95", _high(_waits_s(client, path), 95), 0.3, "s")
 

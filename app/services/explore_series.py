@@ -96,7 +96,7 @@ def explore_series(
     total = explorer.total(session, sought)
     facets = {name: _facet(session, sought, name) for name in FACETS}
     is_empty = not total and not explorer.total(session, Sought(project_id=project_id))
-    return Explored(tuple(_lines(session, rows)), total, facets, is_empty)
+    return Explored(tuple(series_lines(session, rows)), total, facets, is_empty)
 
 
 def _facet(session: Session, sought: Sought, name: str) -> tuple[FacetValue, ...]:
@@ -108,7 +108,8 @@ def _facet(session: Session, sought: Sought, name: str) -> tuple[FacetValue, ...
     return tuple(found)
 
 
-def _lines(session: Session, rows: Sequence[tuple[Series, BenchmarkCase, Project]]) -> list[SeriesLine]:
+def series_lines(session: Session, rows: Sequence[tuple[Series, BenchmarkCase, Project]]) -> list[SeriesLine]:
+    """Return the series with their newest points and changes, in two statements."""
     ids = [series.id for series, _, _ in rows]
     newest = explorer.newest(session, ids, limit=LATELY) if ids else {}
     branches = {series_id: its.branch for series_id, its in newest.items()}

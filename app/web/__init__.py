@@ -8,12 +8,38 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from app.web import alerts, checks, commits, compare, fleet, health, measure, runs, series, shared, sign_in
+from app.web import (
+    alerts,
+    benchmarks,
+    checks,
+    commits,
+    compare,
+    fleet,
+    health,
+    measure,
+    runs,
+    series,
+    shared,
+    sign_in,
+)
 from app.web.errors import add_error_pages
 from app.web.static import mount_static
 
 __all__ = ["add_error_pages", "mount_static", "router"]
 
 router = APIRouter(include_in_schema=False)
-for _pages in (checks, alerts, measure, shared, series, compare, commits, runs, fleet, health, sign_in):
+for _pages in (
+    checks,
+    alerts,
+    measure,
+    shared,
+    series,
+    benchmarks,
+    compare,
+    commits,
+    runs,
+    fleet,
+    health,
+    sign_in,
+):
     router.include_router(_pages.router)

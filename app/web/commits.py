@@ -15,7 +15,7 @@ from app.web.render import page
 
 router = APIRouter(prefix="/commits")
 
-PAGE = 200
+PAGE = 100
 """Results on one page."""
 
 

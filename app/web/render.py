@@ -22,6 +22,7 @@ from app.reports.html import report_environment
 from app.reports.words import CONCLUSIONS, count, explain_flag
 from app.web import times, words
 from app.web.guard import secure
+from app.web.noise_words import detectable_sentence, noise_sentence
 from app.web.sample_picture import sample_picture
 from app.web.sentences import (
     alert_extent,
@@ -97,8 +98,10 @@ def _environment() -> Environment:
         alert_sentence=alert_sentence,
         check_sentence=check_sentence,
         deed_sentence=deed_sentence,
+        detectable_sentence=detectable_sentence,
         fact_sentence=fact_sentence,
         health_sentence=health_sentence,
+        noise_sentence=noise_sentence,
         reason_sentence=reason_sentence,
         sample_picture=sample_picture,
         timing_picture=timing_picture,

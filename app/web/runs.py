@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from app.api.deps import SessionDep
 from app.services.list_runs import list_runs
 from app.services.read_run import read_run
 from app.services.read_upload import read_upload
-from app.web.deps import Before, BoundProject, Id, Live
+from app.web.deps import Before, BoundProject, Id, Live, PageNumber
 from app.web.render import page
 
 router = APIRouter(prefix="/runs")
 
 REFRESH_S = 5
-
-PageNumber = Annotated[int, Query(ge=1, le=10_000)]
 
 
 @router.get("")

@@ -29,6 +29,7 @@ PAGES = [
     "/alerts?state=all&owner=%3Cscript%3Ealert(1)%3C/script%3E",
     "/series?q=%3Cscript%3Ealert(1)%3C/script%3E",
     "/series/1",
+    "/benchmarks?project=%3Cscript%3Ealert(1)%3C/script%3E&name=%3Cscript%3Ealert(1)%3C/script%3E",
     "/commits/1234567?project=%3Cscript%3Ealert(1)%3C/script%3E",
     f"/commits/{'0' * 39}1?project=%3Cscript%3Ealert(1)%3C/script%3E",
     "/compare?project=%3Cscript%3Ealert(1)%3C/script%3E&base=%3Cscript%3E&head=%3Cscript%3E&q=%3Cscript%3E",

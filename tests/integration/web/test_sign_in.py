@@ -22,6 +22,7 @@ PAGES = [
     "/series",
     "/series/1",
     "/compare",
+    "/benchmarks",
     "/commits/1234567",
     "/runs",
     "/runs/1",
