@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Any
 
@@ -35,6 +36,16 @@ SHOWN = {
 Summary = dict[str, Any]
 
 
+@dataclass(frozen=True)
+class ReadingStrip:
+    """One reading of a device over a run: for each invocation in time order its arm, and lowest, middle and highest."""
+
+    device: str
+    name: str
+    unit: str
+    points: tuple[tuple[str, Range], ...]
+
+
 def device_states(session: Session, lease_id: str, run_id: int) -> tuple[DeviceState, ...]:
     """Return the state of each device of the run, over the invocations that are not void."""
     told: dict[str, list[list[Summary]]] = defaultdict(list)
@@ -47,6 +58,26 @@ def device_states(session: Session, lease_id: str, run_id: int) -> tuple[DeviceS
         _state(names[index] if index < len(names) else f"device {index + 1}", _of_device(told, index))
         for index in range(n_told)
     )
+
+
+def reading_strips(session: Session, lease_id: str, run_id: int) -> tuple[ReadingStrip, ...]:
+    """Return each reading that moved of each device of the run, over the invocations that are not void."""
+    told = runs.telemetry_of(session, run_id)
+    names = [device.hardware_id for device in fleet.devices_of_lease(session, lease_id)]
+    found = []
+    for index in range(max((len(summaries) for _, summaries in told), default=0)):
+        device = names[index] if index < len(names) else f"device {index + 1}"
+        of_device = [(arm, summaries[index]["gauges"]) for arm, summaries in told if index < len(summaries)]
+        for name, unit in SHOWN.items():
+            points = tuple((arm, _as_range(gauges[name])) for arm, gauges in of_device if name in gauges)
+            if len({end for _, its in points for end in its}) > 1:
+                found.append(ReadingStrip(device, name, unit, points))
+    return tuple(found)
+
+
+def _as_range(told: Sequence[float]) -> Range:
+    low, middle, high = told
+    return low, middle, high
 
 
 def _of_device(told: dict[str, list[list[Summary]]], index: int) -> dict[str, list[Summary]]:

@@ -18,7 +18,7 @@ from app.reports.fingerprints import FactGroup, fact_groups
 from app.services.environment_change import EnvironmentChange, since_run_before
 from app.services.list_checks import commit_ref
 from app.services.list_runs import RunLine, run_line
-from app.services.read_devices import control_probes, device_states
+from app.services.read_devices import ReadingStrip, control_probes, device_states, reading_strips
 from app.services.read_samples import SamplePage, read_samples
 from app.services.voids import is_wholly_void
 from app.store.repositories import checks, fleet, runs
@@ -115,6 +115,7 @@ class RunDetail:
     """What differs since the run before; None where there is none to hold it against."""
     results: SamplePage
     device_states: tuple[DeviceStateView, ...]
+    readings: tuple[ReadingStrip, ...]
     control: tuple[ControlView, ...]
     activity: tuple[ActivityView, ...]
     invocations: tuple[InvocationLine, ...]
@@ -155,6 +156,7 @@ def read_run(
         since_before=since_run_before(session, context, environment),
         results=read_samples(session, "run_id", run_id, results_page),
         device_states=state_views(device_states(session, context.attempt.lease_id, run_id)),
+        readings=reading_strips(session, context.attempt.lease_id, run_id),
         control=control_views(control_probes(session, run_id)),
         activity=activity_views(context.run.activity, [device.hardware_id for device in devices]),
         invocations=tuple(_invocations(found)),

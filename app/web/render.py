@@ -18,11 +18,13 @@ from starlette.responses import HTMLResponse, Response
 from app.domain.results import case_label
 from app.domain.units import format_quantity
 from app.reports import quantities, text
+from app.reports.device_states import TITLES
 from app.reports.html import report_environment
 from app.reports.words import CONCLUSIONS, count, explain_flag
 from app.web import times, words
 from app.web.guard import secure
 from app.web.noise_words import detectable_sentence, noise_sentence
+from app.web.reading_picture import reading_picture
 from app.web.sample_picture import sample_picture
 from app.web.sentences import (
     alert_extent,
@@ -103,6 +105,7 @@ def _environment() -> Environment:
         health_sentence=health_sentence,
         noise_sentence=noise_sentence,
         reason_sentence=reason_sentence,
+        reading_picture=reading_picture,
         sample_picture=sample_picture,
         timing_picture=timing_picture,
         trend_picture=trend_picture,
@@ -120,6 +123,7 @@ def _environment() -> Environment:
         between=quantities.between,
         before_after=quantities.before_after,
         case_label=case_label,
+        reading_titles=TITLES,
         CONCLUSIONS=CONCLUSIONS,
     )
     return environment

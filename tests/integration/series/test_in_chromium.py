@@ -99,6 +99,7 @@ def test_values_can_be_read_relative_to_any_commit_and_the_address_keeps_that(wi
     window.point(0.1)
     window.page.mouse.down()
     window.page.mouse.up()
+    assert window.page.locator(f".tip a[href='/commits/{sha(6)}?project=acme%2Fvision']").count() == 1
     window.page.get_by_role("button", name="Relative to this").click()
     assert window.value_at(0.9) == pytest.approx(20, abs=5)
     kept = window.here()

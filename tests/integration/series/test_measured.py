@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from app.services.publish import publish_run
 from app.store.repositories import projects
-from app.store.tables import Run
+from app.store.tables import Invocation, Run
 from app.wiring import Service
 from tests.factories import results, stored
 from tests.factories.browser import Page, browser, counted
@@ -94,6 +94,10 @@ def test_run_of_a_check_shows_both_arms_and_what_differs_from_the_run_before(
             software = {arm: stored.SOFTWARE | {"numpy": kernel} for arm in ("base", "head")}
             run.environment_id = projects.environment(session, kernel * 8, machine, software).id
             publish_run(session, run)
+        for number, invocation in enumerate(session.scalars(select(Invocation))):
+            read = {"power_w": [300.0, 310.0 + number, 400.0], "temp_c": [50.0, 50.0, 50.0]}
+            told = {"gauges": read, "throttle": {}, "unavailable": []}
+            invocation.detail = {"telemetry": [told]}
     deliver(service)
     page = shown(reader, "/runs/2")
     assert "2 facts changed since run 1" in page.text
@@ -102,6 +106,8 @@ def test_run_of_a_check_shows_both_arms_and_what_differs_from_the_run_before(
     picture = page.html.partition('<figure class="sample">')[2].partition("</svg>")[0]
     assert 'class="dots base"' in picture
     assert 'class="dots head"' in picture
+    assert "Power lowest, middle and highest of each of 48 invocations" in page.text
+    assert "Temperature lowest" not in page.text, "it did not move"
 
 
 def test_run_without_results_says_why_and_is_held_against_the_last_of_its_suite(
