@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -91,7 +92,7 @@ def import_(
 
 
 def _checked_commit(commit: str | None) -> str | None:
-    if commit is not None and not 7 <= len(commit) <= 64:
+    if commit is not None and not re.fullmatch("[0-9a-fA-F]{7,64}", commit):
         raise UsageError(
             f"--commit {commit[:80]!r} is no id of a commit: right are its 40 hexadecimal digits"
         )

@@ -88,12 +88,12 @@ class Repository:
                 code="shallow",
             )
         sha = self.commit(revision).sha
-        form = "%x1e%H%x00%P%x00%an%x00%cI%x00%s"
-        told = self._git("log", "--first-parent", "--reverse", "--no-show-signature", f"--format={form}", sha)
-        rows = [line.strip("\n").split("\0") for line in told.split("\x1e") if line.strip()]
+        form = "--format=%H%x00%P%x00%an%x00%cI%x00%s"
+        told = self._git("log", "-z", "--first-parent", "--reverse", "--no-show-signature", form, sha)
+        fields = iter(told.split("\0"))
         return [
             (GitCommit(sha, subject, author, time), parents.split(" ")[0] or None)
-            for sha, parents, author, time, subject in rows
+            for sha, parents, author, time, subject in zip(*[fields] * 5, strict=False)
         ]
 
     def length(self, base: str, head: str) -> int:

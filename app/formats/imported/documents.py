@@ -58,9 +58,9 @@ class PreparedDocument:
     line: bytes = b""
 
     @property
-    def order(self) -> tuple[int, str]:
+    def order(self) -> tuple[int, datetime]:
         """Where it stands among others: by its commit's position, then by its date."""
-        return self.body.get("position", -1), self.body["measured_at"]
+        return self.body.get("position", -1), datetime.fromisoformat(self.body["measured_at"])
 
     def without(self, indices: Iterable[int]) -> None:
         """Take results out of it."""
@@ -136,7 +136,7 @@ class Preparing:
         )
 
     def _head(self, commit: ImportedCommit, measured: Measured) -> dict[str, Any]:
-        measured_at = measured.measured_at if measured.is_exact else commit.time
+        measured_at = self._point_time(commit, measured)
         assert measured_at is not None
         head = {
             "project": self.wishes.project,
@@ -152,6 +152,12 @@ class Preparing:
             "environment": measured.environment,
         }
         return {name: value for name, value in head.items() if value not in (None, "")}
+
+    def _point_time(self, commit: ImportedCommit, measured: Measured) -> datetime | None:
+        """Return when the point counts: whatever a file says goes before a clone, so that it is the same with one."""
+        if measured.is_exact:
+            return measured.measured_at
+        return measured.commit.time or self.wishes.date or measured.measured_at or commit.time
 
     def _device_class(self, measured: Measured) -> str:
         if self.wishes.device_class:

@@ -79,7 +79,8 @@ def parse(data: bytes) -> Any:
 
 def _parse_lines(text: str) -> list[Any] | None:
     """Return the documents of JSON Lines, None where a line is no document."""
-    lines = [line for line in text.splitlines() if line.strip()]
+    # Not by splitlines(), which also ends a line within a text that has one of Unicode's other line breaks.
+    lines = [line for line in text.split("\n") if line.strip()]
     try:
         return [json.loads(line) for line in lines] if len(lines) > 1 else None
     except (ValueError, RecursionError):

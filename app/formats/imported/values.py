@@ -51,8 +51,8 @@ def as_number(found: Any, name: str) -> float:
     """Return a finite number, as it is written: whole ones stay so."""
     if type(found) not in (int, float):
         raise BadValueError(f"{name} is {shown(found)}; expected a number")
-    if not math.isfinite(found):
-        raise BadValueError(f"{name} is {found}; only finite numbers can be stored")
+    if not is_number(found):
+        raise BadValueError(f"{name} is {shown(found)}; only finite numbers can be stored")
     return found  # type: ignore[no-any-return]
 
 
@@ -65,8 +65,11 @@ def from_text(found: Any) -> Any:
 
 
 def is_number(found: Any) -> bool:
-    """Tell whether it is a finite number."""
-    return type(found) in (int, float) and math.isfinite(found)
+    """Tell whether it is a finite number, whole ones that no float holds being none."""
+    try:
+        return type(found) in (int, float) and math.isfinite(found)
+    except OverflowError:
+        return False
 
 
 def as_numbers(found: Any, name: str) -> tuple[float, ...]:

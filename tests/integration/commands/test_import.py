@@ -232,7 +232,7 @@ def test_dry_run_says_what_would_come_in_and_stores_nothing(imported, posting, s
 
 def test_clone_gives_commits_their_order_whatever_their_dates(imported, session, tmp_path, service):
     repository = ToyRepository(tmp_path / "clone")
-    shas = [repository.commit(f"change {i}", {"a.txt": str(i)}) for i in range(4)]
+    shas = [repository.commit(f"change\x1e{i}", {"a.txt": str(i)}) for i in range(4)]
     days = ("2020-05-03", "2020-05-01", "2020-05-04", "2020-05-02")
     path = tmp_path / "data.js"
     entries = [(sha, day, i + 1) for i, (sha, day) in enumerate(zip(shas, days, strict=True))]
@@ -319,6 +319,7 @@ def test_direction_can_be_named(imported, session, tmp_path):
         (["data.js", "--format", "avs"], USAGE, 'did you mean "asv"?'),
         (["data.js", "--date", "yesterday"], USAGE, "no ISO 8601 time"),
         (["data.js", "--commit", "x"], USAGE, "no id of a commit"),
+        (["data.js", "--commit", "my-branch"], USAGE, "no id of a commit"),
         (["data.js", "--branch", "x" * 300], USAGE, "--branch"),
         (["data.js", "--repo", "nowhere"], DATA, "is not a folder"),
         (["empty"], DATA, "no file of a known format"),

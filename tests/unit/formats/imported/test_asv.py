@@ -202,7 +202,7 @@ def test_version_1_has_values_and_objects():
     [
         ([[1.0, 2.0], [["1"]]], "2 results for 1 combinations of parameters"),
         ([["fast"], []], 'the result is "fast"; expected a number'),
-        ([[math.inf], []], "the result is inf; only finite numbers can be stored"),
+        ([[math.inf], []], "the result is Infinity; only finite numbers can be stored"),
         ([[1.0], [[["3"]]]], "a parameter is a list; expected text"),
         (7, "the result is 7; expected a list"),
     ],

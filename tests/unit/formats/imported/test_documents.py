@@ -83,6 +83,25 @@ def test_clone_tells_position_parent_author_and_subject():
     assert (body["author"], body["subject"], body["time"]) == ("Ada", "c3", "2020-01-04T00:00:00+00:00")
 
 
+def test_point_counts_at_the_same_time_with_a_clone_and_without():
+    told = measured(commit=ImportedCommit("3" * 40), measured_at=DAY)
+    documents = [preparing(known).prepare("f", told)[0].body for known in (None, line())]
+    assert [body["measured_at"] for body in documents] == [DAY.isoformat()] * 2
+    assert documents[1]["time"] == "2020-01-04T00:00:00+00:00"
+
+
+def test_point_of_our_own_documents_counts_when_it_was_measured():
+    (document,) = preparing().prepare("f", measured(measured_at=NOW, is_exact=True))
+    assert (document.body["time"], document.body["measured_at"]) == (DAY.isoformat(), NOW.isoformat())
+
+
+def test_documents_stand_in_the_order_of_moments_wherever_they_were_written():
+    times = ["2020-01-01T00:30:00+02:00", "2019-12-31T23:00:00+00:00"]
+    commits = [ImportedCommit(SHA, datetime.fromisoformat(time)) for time in times]
+    documents = [document for one in commits for document in preparing().prepare("f", measured(commit=one))]
+    assert sorted(documents, key=lambda document: document.order) == documents
+
+
 def test_own_date_of_the_file_is_kept_beside_that_of_the_clone():
     (document,) = preparing(line()).prepare("f", measured(commit=ImportedCommit("3" * 40, DAY)))
     assert document.body["measured_at"] == DAY.isoformat()

@@ -35,6 +35,10 @@ def test_byte_order_mark_and_json_lines_are_read():
     assert parse(b'{"a": 1}\n\n{"a": 2}\n') == [{"a": 1}, {"a": 2}]
 
 
+def test_line_breaks_of_unicode_within_a_text_end_no_line():
+    assert parse('{"a": "x\u2028y\x85"}\r\n{"a": 2}'.encode()) == [{"a": "x\u2028y\x85"}, {"a": 2}]
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -75,6 +79,16 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
     max_leaves=15,
 )
+
+
+def test_whole_number_that_no_float_holds_keeps_nothing_else_out():
+    good = RATCHET["results"][0]
+    document = RATCHET | {"results": [good | {"values": [10**400]}, good | {"low": 10**400}]}
+    reading = FORMATS["ratchet"].read(document, {})
+    assert reading.problems == [
+        ("results[0]", "values[0] is a number of 401 characters; only finite numbers can be stored")
+    ]
+    assert [result.low for result in reading.measured[0].results] == [None]
 
 
 @given(document=JSON)
