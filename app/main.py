@@ -23,6 +23,7 @@ from app.api import (
     webhooks,
     worker,
 )
+from app.api.document import describe, operation_id
 from app.api.errors import add_error_handlers
 from app.api.hub import Hub
 from app.web import add_error_pages, mount_static
@@ -51,7 +52,14 @@ def serve(app: FastAPI, service: Service) -> None:
 
 def create_app(service: Service | None = None) -> FastAPI:
     """Return the application. Without a service its settings come from the environment."""
-    app = FastAPI(title="Ratchet", version=VERSION, lifespan=lifespan, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="Ratchet",
+        version=VERSION,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        generate_unique_id_function=operation_id,
+    )
     serve(app, service or Service())
     app.add_middleware(GZipMiddleware, minimum_size=2_000, compresslevel=4)
     add_error_handlers(app)
@@ -74,4 +82,5 @@ def create_app(service: Service | None = None) -> FastAPI:
     app.include_router(pages)
     mount_static(app)
     add_error_pages(app)
+    describe(app)
     return app

@@ -7,8 +7,18 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, BackgroundTasks, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.api.answers.alerts import (
+    AlertAnswer,
+    AlertListAnswer,
+    AnsweredAnswer,
+    MissedAnswer,
+    QualityAnswer,
+)
+from app.api.answers.one_series import SHA
+from app.api.conditional import StoredRoute
 from app.api.deps import AlertWriter, Body, Reader, ServiceDep, SessionDep, parse
-from app.api.series import SeriesId
+from app.api.describing import answers, takes
+from app.api.parameters import NO_NUL, SeriesId
 from app.domain.alerts import AlertState
 from app.services.alerts.alert_document import alert_document, list_document, quality_document
 from app.services.alerts.alert_states import StateWord, states_of
@@ -16,10 +26,17 @@ from app.services.alerts.answer_alerts import LONGEST, MOST_AT_ONCE, Answer, ans
 from app.services.alerts.read_alerts import list_alerts, read_alert, read_quality
 from app.services.alerts.report_missed import report_missed
 
-router = APIRouter(prefix="/api/v1", tags=["alerts"])
+router = APIRouter(prefix="/api/v1", tags=["alerts"], route_class=StoredRoute)
 
-AlertId = Annotated[int, Path(ge=1, lt=2**63)]
-Name = Annotated[str | None, Query(max_length=1_000)]
+AlertId = Annotated[int, Path(ge=1, lt=2**63, description="The alert's number.", examples=[3])]
+OfProject = Annotated[str | None, Query(max_length=1_000, pattern=NO_NUL, description="Only this project's.")]
+OlderThan = Annotated[
+    int | None, Query(ge=1, lt=2**63, description="Where to go on: `next` of the page before.", examples=[3])
+]
+States = Annotated[
+    tuple[StateWord, ...], Query(max_length=10, description="The states to tell; left out: `open`.")
+]
+SAID = {"state": "investigating", "owner": "ada", "comment": "looks like the new filter"}
 
 
 class AnswerBody(BaseModel):
@@ -52,16 +69,19 @@ class MissedBody(BaseModel):
     note: Annotated[str, Field(max_length=LONGEST)] = ""
 
 
-@router.get("/alerts")
+@router.get("/alerts", responses=answers(AlertListAnswer, 404))
 def get_alerts(
     service: ServiceDep,
     session: SessionDep,
     reader: Reader,
-    project: Name = None,
-    state: Annotated[tuple[StateWord, ...], Query(max_length=10)] = (),
-    owner: Annotated[str | None, Query(max_length=200)] = None,
-    before: Annotated[int | None, Query(ge=1, lt=2**63)] = None,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    project: OfProject = None,
+    state: States = (),
+    owner: Annotated[
+        str | None, Query(max_length=200, pattern=NO_NUL, description="Only this one's; empty: nobody's.")
+    ] = None,
+    before: OlderThan = None,
+    limit: Annotated[int, Query(ge=1, le=200, description="The most alerts of one page.")] = 50,
+    cursor: OlderThan = None,
 ) -> dict[str, Any]:
     """Return alerts, the newest first; by default those that are open. An empty owner means nobody's."""
     found = list_alerts(
@@ -71,31 +91,37 @@ def get_alerts(
         project=project,
         states=states_of(state or ("open",)),
         owner=owner,
-        before=before,
+        before=cursor or before,
         limit=limit,
     )
     return list_document(found)
 
 
-@router.get("/alerts/quality")
+@router.get("/alerts/quality", responses=answers(QualityAnswer, 404))
 def get_quality(
     session: SessionDep,
     reader: Reader,
-    project: Name = None,
-    benchmark: Annotated[str | None, Query(max_length=1_000)] = None,
+    project: OfProject = None,
+    benchmark: Annotated[
+        str | None, Query(max_length=1_000, pattern=NO_NUL, description="Only alerts of this benchmark.")
+    ] = None,
 ) -> dict[str, Any]:
     """Return the detector's precision and recall, by what people made of its alerts, with 95 % intervals."""
     return quality_document(read_quality(session, reader, project, benchmark))
 
 
-@router.get("/alerts/{alert_id}")
+@router.get("/alerts/{alert_id}", responses=answers(AlertAnswer, 404))
 def get_alert(service: ServiceDep, session: SessionDep, reader: Reader, alert_id: AlertId) -> dict[str, Any]:
     """Return one alert with all that it tells, and who did what with it."""
     found = read_alert(session, reader, alert_id, forge_url=service.settings.github_url.rstrip("/"))
     return alert_document(found)
 
 
-@router.post("/alerts/{alert_id}")
+@router.post(
+    "/alerts/{alert_id}",
+    responses=answers(AlertAnswer, 404, 409, 413),
+    openapi_extra=takes(AnswerBody, SAID),
+)
 def post_answer(
     body: Body,
     service: ServiceDep,
@@ -111,7 +137,11 @@ def post_answer(
     return get_alert(service, session, principal, alert_id)
 
 
-@router.post("/alerts")
+@router.post(
+    "/alerts",
+    responses=answers(AnsweredAnswer, 404, 409, 413),
+    openapi_extra=takes(BulkAnswerBody, SAID | {"ids": [3, 4]}),
+)
 def post_answers(
     body: Body, service: ServiceDep, session: SessionDep, principal: AlertWriter, later: BackgroundTasks
 ) -> dict[Literal["answered"], list[int]]:
@@ -121,7 +151,12 @@ def post_answers(
     return {"answered": answer_alerts(session, principal, wanted.ids, wanted.answer())}
 
 
-@router.post("/series/{series_id}/missed", status_code=201)
+@router.post(
+    "/series/{series_id}/missed",
+    status_code=201,
+    responses=answers(MissedAnswer, 404, 409, 413, status=201),
+    openapi_extra=takes(MissedBody, {"commit": SHA, "note": "slower since the new filter"}),
+)
 def post_missed(
     body: Body, session: SessionDep, principal: AlertWriter, series_id: SeriesId
 ) -> dict[str, bool]:

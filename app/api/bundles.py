@@ -8,7 +8,9 @@ from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse
 
+from app.api.answers.service import BundleAnswer
 from app.api.deps import ServiceDep, WorkerPrincipal, allowed, get_principal
+from app.api.describing import answers
 from app.services.access import Scope
 from app.services.store_bundle import bundle_path, store_bundle
 from app.wiring import Service
@@ -21,7 +23,12 @@ def _admit(service: Service, request: Request) -> None:
         allowed(Scope.JOBS_CREATE)(get_principal(request, session))
 
 
-@router.post("", status_code=201)
+@router.post(
+    "",
+    status_code=201,
+    responses=answers(BundleAnswer, 413, 507, status=201),
+    openapi_extra={"requestBody": {"required": True, "content": {"application/octet-stream": {}}}},
+)
 async def post_bundle(request: Request, service: ServiceDep) -> dict[str, Any]:
     """Upload a bundle; the answer has the digest by which a check names it."""
     await run_in_threadpool(_admit, service, request)
@@ -30,7 +37,7 @@ async def post_bundle(request: Request, service: ServiceDep) -> dict[str, Any]:
     return {"digest": digest, "size_b": size}
 
 
-@router.get("/{digest}")
+@router.get("/{digest}", include_in_schema=False)
 def get_bundle(digest: str, service: ServiceDep, _: WorkerPrincipal) -> FileResponse:
-    """Fetch a bundle."""
+    """Fetch a bundle; agents do."""
     return FileResponse(bundle_path(service.settings.data_dir / "bundles", digest))

@@ -11,13 +11,21 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, BackgroundTasks, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import HTMLResponse
 
+from app.api.answers.checks import CheckAnswer, CheckListAnswer, ProgressAnswer, WatchedAnswer
+from app.api.answers.one_series import PREVIOUS, SHA
+from app.api.conditional import StoredRoute
+from app.api.cursors import position, with_next
 from app.api.deps import Body, JobCreator, Reader, ServiceDep, SessionDep, get_reader, parse
+from app.api.describing import ALWAYS, answers, page, takes
 from app.api.hub import Hub
+from app.api.parameters import CheckId, Cursor, Name, Wait
 from app.domain.results import CommitRef
 from app.reports.check_json import check_document
 from app.services.cancel_check import cancel_check
 from app.services.check_request import CheckRequest
+from app.services.paging import page_end
 from app.services.read_check import read_check
 from app.services.render_report import report_html
 from app.services.request_check import request_check
@@ -28,9 +36,8 @@ from app.settings import read_settings
 from app.store.repositories import checks as check_rows
 from app.wiring import Service
 
-router = APIRouter(prefix="/api/v1/checks", tags=["checks"])
+router = APIRouter(prefix="/api/v1/checks", tags=["checks"], route_class=StoredRoute)
 
-MAX_WAIT_S = 30.0
 Sha = Annotated[str, Field(pattern=r"^([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$")]
 
 
@@ -44,7 +51,7 @@ class PostedCommit(_Strict):
     sha: Sha
     subject: str = Field("", max_length=10_000)
     author: str = Field("", max_length=1_000)
-    authored_at: datetime | None = None
+    authored_at: Annotated[datetime | None, Field(strict=True)] = None
 
 
 class PostedSource(_Strict):
@@ -66,7 +73,23 @@ class PostedCheck(_Strict):
     key: str | None = Field(None, max_length=255)
 
 
-@router.post("", status_code=201)
+EXAMPLE = {
+    "settings": '[project]\nname = "acme/vision"\n\n[[suite]]\nname = "inference"\nbenchmarks = "benchmarks/*.py"\n',
+    "source": {"kind": "git", "location": "https://git.example.org/acme/vision.git"},
+    "base": {"sha": PREVIOUS, "subject": "Pad less"},
+    "head": {"sha": SHA, "subject": "Use cubic filter"},
+    "suites": [],
+    "devices": ["cpu-*"],
+    "key": "ci-4711",
+}
+
+
+@router.post(
+    "",
+    status_code=201,
+    responses=answers(ProgressAnswer, 400, 404, 409, 413, 507, status=201),
+    openapi_extra=takes(PostedCheck, EXAMPLE),
+)
 def post_check(
     body: Body, service: ServiceDep, session: SessionDep, principal: JobCreator, later: BackgroundTasks
 ) -> dict[str, Any]:
@@ -93,17 +116,24 @@ def _commit(posted: PostedCommit) -> CommitRef:
     return CommitRef(posted.sha.lower(), posted.subject, posted.author, posted.authored_at)
 
 
-@router.get("")
+@router.get("", responses=answers(CheckListAnswer))
 def list_checks(
     session: SessionDep,
     reader: Reader,
-    project: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+    project: Annotated[Name | None, Query(description="Only this project's.")] = None,
+    limit: Annotated[int, Query(ge=1, le=500, description="The most checks of one page.")] = 50,
+    cursor: Cursor = None,
 ) -> dict[str, Any]:
     """Return the newest checks."""
-    bound_to = reader.project_id if reader else None
-    rows = check_rows.recent(session, limit=limit, project=project, project_id=bound_to)
-    return {
+    found = check_rows.recent(
+        session,
+        limit=limit + 1,
+        project=project,
+        project_id=reader.project_id if reader else None,
+        before=position("checks", cursor),
+    )
+    rows = found[:limit]
+    page = {
         "checks": [
             {
                 "check": check.id,
@@ -118,23 +148,24 @@ def list_checks(
             for check, its_project, base, head in rows
         ]
     }
+    return with_next("checks", page | page_end(len(found) > limit, [row[0].id for row in rows]))
 
 
-@router.get("/{check_id}")
-def get_check(check_id: int, service: ServiceDep, session: SessionDep, reader: Reader) -> dict[str, Any]:
+@router.get("/{check_id}", responses=answers(CheckAnswer, 404))
+def get_check(check_id: CheckId, service: ServiceDep, session: SessionDep, reader: Reader) -> dict[str, Any]:
     """Return the check with every verdict so far: the object that `ratchet check --json` prints."""
     visible_check(session, reader, check_id)
     page = f"{service.settings.address}/checks/{check_id}"
     return check_document(read_check(session, check_id), f"{page}/report", page)
 
 
-@router.get("/{check_id}/progress")
+@router.get("/{check_id}/progress", responses=answers(WatchedAnswer, 404))
 async def get_progress(
-    check_id: int,
+    check_id: CheckId,
     request: Request,
     service: ServiceDep,
-    wait: Annotated[float, Query(ge=0, le=MAX_WAIT_S)] = 0,
-    seen: str = "",
+    wait: Wait = 0,
+    seen: Annotated[str, Query(max_length=100, description="The `version` that is known already.")] = "",
 ) -> dict[str, Any]:
     """Return how far the check has come, as soon as that differs from what was `seen` (an earlier `version`)."""
     hub: Hub = request.app.state.hub
@@ -156,9 +187,9 @@ def _progress(service: Service, request: Request, check_id: int) -> dict[str, An
     return document | {"version": version}
 
 
-@router.post("/{check_id}/cancel")
+@router.post("/{check_id}/cancel", responses=answers(ProgressAnswer, 404))
 def post_cancel(
-    check_id: int, service: ServiceDep, session: SessionDep, principal: JobCreator, later: BackgroundTasks
+    check_id: CheckId, service: ServiceDep, session: SessionDep, principal: JobCreator, later: BackgroundTasks
 ) -> dict[str, Any]:
     """Cancel the check: nothing more of it is measured."""
     visible_check(session, principal, check_id)
@@ -168,8 +199,12 @@ def post_cancel(
     return watch_check(session, check_id)
 
 
-@router.get("/{check_id}/report", response_class=Response)
-def get_report(check_id: int, session: SessionDep, reader: Reader) -> Response:
+@router.get(
+    "/{check_id}/report",
+    response_class=HTMLResponse,
+    responses=page("The report, a page of its own.", *ALWAYS, 404),
+)
+def get_report(check_id: CheckId, session: SessionDep, reader: Reader) -> Response:
     """Return the check's self-contained HTML report, final or as things stand."""
     visible_check(session, reader, check_id)
     return Response(report_html(session, check_id), media_type="text/html; charset=utf-8")

@@ -71,7 +71,12 @@ def _refused_by_database(error: DBAPIError) -> JSONResponse:
     """Answer a value that got past our own checks and that PostgreSQL does not take: too long, out of range."""
     log.warning("the database refused a value: %s", error.orig)
     said = str(error.orig).splitlines()[0] if error.orig else "a value cannot be stored"
-    return JSONResponse({"code": "bad_value", "message": said}, 422)
+    return _told({"code": "bad_value", "message": said}, 422)
+
+
+def _told(document: dict[str, Any], status: int, headers: dict[str, str] | None = None) -> JSONResponse:
+    """Return an error's answer, which nobody keeps: it may be over the next moment."""
+    return JSONResponse(document, status, headers={"Cache-Control": "no-store"} | (headers or {}))
 
 
 def add_error_handlers(app: FastAPI) -> None:
@@ -82,17 +87,18 @@ def add_error_handlers(app: FastAPI) -> None:
         status = status_of(error)
         headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
         headers |= {"Retry-After": "5"} if status == 503 else {}
-        return JSONResponse(document_of(error), status, headers=headers)
+        return _told(document_of(error), status, headers=headers)
 
     @app.exception_handler(RequestValidationError)
     async def parameters(_: Request, error: RequestValidationError) -> JSONResponse:
         problems = [Problem(".".join(map(str, e["loc"])), e["type"], e["msg"]) for e in error.errors()]
-        return JSONResponse(document_of(PayloadError(problems, code="bad_parameters")), 422)
+        return _told(document_of(PayloadError(problems, code="bad_parameters")), 422)
 
     @app.exception_handler(HTTPException)
     async def framework(_: Request, error: HTTPException) -> JSONResponse:
         code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "http_error")
-        return JSONResponse({"code": code, "message": str(error.detail)}, error.status_code)
+        told = {"code": code, "message": str(error.detail)}
+        return _told(told, error.status_code, headers=dict(error.headers or {}))
 
     @app.exception_handler(DataError_)
     @app.exception_handler(IntegrityError)
@@ -102,7 +108,7 @@ def add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(Exception)
     async def fault(_: Request, error: Exception) -> JSONResponse:
         log.error("a fault of ours", exc_info=error)
-        return JSONResponse({"code": "fault", "message": "a fault of Ratchet's; it has been logged"}, 500)
+        return _told({"code": "fault", "message": "a fault of Ratchet's; it has been logged"}, 500)
 
     @app.exception_handler(OperationalError)
     async def database(_: Request, error: OperationalError) -> JSONResponse:
@@ -110,6 +116,6 @@ def add_error_handlers(app: FastAPI) -> None:
             return _refused_by_database(error)
         log.warning("the database did not answer: %s", error.orig)
         if getattr(error.orig, "sqlstate", None) == _DISK_FULL:
-            return JSONResponse({"code": "disk_full", "message": "the database's disk is full"}, 507)
+            return _told({"code": "disk_full", "message": "the database's disk is full"}, 507)
         message = "the database does not answer just now; try again shortly"
-        return JSONResponse({"code": "unavailable", "message": message}, 503, headers={"Retry-After": "5"})
+        return _told({"code": "unavailable", "message": message}, 503, headers={"Retry-After": "5"})

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 
 from app.api.deps import Moment, Reader, ServiceDep, SessionDep
-from app.api.series import Name
+from app.api.describing import ALWAYS, page
+from app.api.parameters import Name, Project
 from app.services.export_results import export_results
 from app.services.visibility import visible_project
 from app.store.repositories.exports import ExportWish
@@ -17,15 +19,19 @@ from app.wiring import Service
 router = APIRouter(prefix="/api/v1/export", tags=["export"])
 
 
-@router.get("", response_class=StreamingResponse)
+@router.get(
+    "",
+    response_class=StreamingResponse,
+    responses=page("A document a line, and the end.", *ALWAYS, 404, media_type="application/x-ndjson"),
+)
 def get_export(
     service: ServiceDep,
     session: SessionDep,
     reader: Reader,
-    project: Name,
-    benchmark: Name | None = None,
-    since: Moment | None = None,
-    until: Moment | None = None,
+    project: Project,
+    benchmark: Annotated[Name | None, Query(description="Only this benchmark's.")] = None,
+    since: Annotated[Moment | None, Query(description="Only what was measured then or later [UTC].")] = None,
+    until: Annotated[Moment | None, Query(description="Only what was measured before that [UTC].")] = None,
 ) -> StreamingResponse:
     """Stream the results of the project's histories as JSON Lines that `POST /api/v1/results/batch` takes.
 

@@ -6,13 +6,16 @@ import asyncio
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, BackgroundTasks, Query, Request, Response
+from fastapi import APIRouter, BackgroundTasks, Path, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from app.api.checks import MAX_WAIT_S
+from app.api.answers.service import MeasureAnswer, ProjectListAnswer, SchedulesAnswer
+from app.api.conditional import StoredRoute
 from app.api.deps import Body, JobCreator, Reader, ServiceDep, SessionDep, get_reader, parse
+from app.api.describing import answers, takes
 from app.api.hub import Hub
+from app.api.parameters import NO_NUL, Wait
 from app.services.forge.ask_measure import Wanted, ask_measure, visible_request
 from app.services.forge.read_schedules import read_schedules
 from app.services.list_projects import list_projects
@@ -20,9 +23,13 @@ from app.services.visibility import visible_project
 from app.store.tables import MeasureRequest
 from app.wiring import Service
 
-router = APIRouter(prefix="/api/v1/projects", tags=["projects"])
+router = APIRouter(prefix="/api/v1/projects", tags=["projects"], route_class=StoredRoute)
 
 Name = Annotated[str, Field(min_length=1, max_length=255)]
+ProjectName = Annotated[
+    str, Path(max_length=255, pattern=NO_NUL, description="The project's name.", examples=["acme/vision"])
+]
+RequestId = Annotated[int, Path(ge=1, lt=2**63, description="The request's number.", examples=[17])]
 
 
 class PostedMeasure(BaseModel):
@@ -46,15 +53,20 @@ class PostedMeasure(BaseModel):
         return self
 
 
-@router.get("")
+@router.get("", responses=answers(ProjectListAnswer))
 def get_all(session: SessionDep, reader: Reader) -> dict[str, Any]:
     """Return the projects that the reader may see, by name, each with its branch and how many series it has."""
     return list_projects(session, reader)
 
 
-@router.post("/{project:path}/measure", status_code=202)
+@router.post(
+    "/{project:path}/measure",
+    status_code=202,
+    responses=answers(MeasureAnswer, 400, 404, 409, 413, status=202),
+    openapi_extra=takes(PostedMeasure, {"head": "topic", "base": "main~1", "key": "ci-4711"}),
+)
 def post_measure(
-    project: str,
+    project: ProjectName,
     body: Body,
     response: Response,
     service: ServiceDep,
@@ -74,13 +86,13 @@ def post_measure(
     return _document(request)
 
 
-@router.get("/{project:path}/measure/{request_id}")
+@router.get("/{project:path}/measure/{request_id}", responses=answers(MeasureAnswer, 404))
 async def get_measure(
-    project: str,
-    request_id: int,
+    project: ProjectName,
+    request_id: RequestId,
     request: Request,
     service: ServiceDep,
-    wait: Annotated[float, Query(ge=0, le=MAX_WAIT_S)] = 0,
+    wait: Wait = 0,
 ) -> dict[str, Any]:
     """Return what came of a request, as soon as something did, or after `wait` seconds."""
     hub: Hub = request.app.state.hub
@@ -109,8 +121,8 @@ def _document(request: MeasureRequest) -> dict[str, Any]:
     }
 
 
-@router.get("/{project:path}/schedules")
-def get_schedules(project: str, session: SessionDep, reader: Reader) -> dict[str, Any]:
+@router.get("/{project:path}/schedules", responses=answers(SchedulesAnswer, 404))
+def get_schedules(project: ProjectName, session: SessionDep, reader: Reader) -> dict[str, Any]:
     """Return the project's schedules: when each is due, and what followed the last time."""
     lines = read_schedules(session, visible_project(session, reader, project).id)
     return {

@@ -7,14 +7,24 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, BackgroundTasks, Header, Response
 
+from app.api.answers.results import BatchAnswer, PostedDocument, StoredAnswer
 from app.api.deps import Body, ResultWriter, ServiceDep, SessionDep
+from app.api.describing import answers, takes
 from app.services.ingest_batch import ingest_batch
 from app.services.ingest_results import ingest_results
 
 router = APIRouter(prefix="/api/v1/results", tags=["results"])
 
+DOCUMENT = PostedDocument.example()
+WRITING = (409, 413, 507)
 
-@router.post("", status_code=201)
+
+@router.post(
+    "",
+    status_code=201,
+    responses=answers(StoredAnswer, *WRITING, status=201) | answers(StoredAnswer),
+    openapi_extra=takes(PostedDocument, DOCUMENT),
+)
 def post_results(
     body: Body,
     service: ServiceDep,
@@ -22,7 +32,10 @@ def post_results(
     principal: ResultWriter,
     response: Response,
     later: BackgroundTasks,
-    idempotency_key: Annotated[str | None, Header()] = None,
+    idempotency_key: Annotated[
+        str | None,
+        Header(description="1 to 255 printable characters; left out: the document itself is the key."),
+    ] = None,
 ) -> dict[str, Any]:
     """Store results; the same document again is answered 200 with the same body."""
     response.status_code, answer = ingest_results(
@@ -32,7 +45,11 @@ def post_results(
     return answer
 
 
-@router.post("/batch")
+@router.post(
+    "/batch",
+    responses=answers(BatchAnswer, *WRITING),
+    openapi_extra=takes(PostedDocument, DOCUMENT, "application/x-ndjson"),
+)
 def post_batch(
     body: Body,
     service: ServiceDep,

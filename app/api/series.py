@@ -4,58 +4,104 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from starlette.responses import JSONResponse
 
+from app.api.answers.series import (
+    ComparisonAnswer,
+    ListedSeriesAnswer,
+    PointsAnswer,
+    SeriesListAnswer,
+    TrendAnswer,
+    TrendPointsAnswer,
+)
+from app.api.conditional import StoredRoute
+from app.api.cursors import position, with_next
 from app.api.deps import Reader, SessionDep
+from app.api.describing import answers
+from app.api.fields import Selection
+from app.api.parameters import NO_NUL, Cursor, Fields, Limit, Name, Project, SeriesId
 from app.services.compare_stored import Wanted, compare_stored
 from app.services.comparison_document import comparison_document
 from app.services.query_series import list_series, series_points
 from app.services.read_trend import COLUMNS, read_trend
 from app.services.trend_document import trend_document
 
-router = APIRouter(prefix="/api/v1", tags=["series"])
+router = APIRouter(prefix="/api/v1", tags=["series"], route_class=StoredRoute)
 
-Name = Annotated[str, Query(min_length=1, max_length=255, pattern=r"^[^\x00]*$")]
-SeriesId = Annotated[int, Path(ge=1, lt=2**63)]
-Row = Annotated[int, Query(ge=0, lt=2**31)]
-Limit = Annotated[int, Query(ge=1, le=10_000)]
+Side = Annotated[
+    str,
+    Query(
+        max_length=1_000,
+        description="A commit, by its first 7 digits or more, a branch, or a device class.",
+        examples=["4f1d2c9"],
+    ),
+]
+SideClass = Annotated[
+    str, Query(max_length=1_000, description="Only what was measured on this device class.")
+]
+Words = Annotated[
+    str,
+    Query(
+        max_length=500,
+        pattern=NO_NUL,
+        description="Words that are all somewhere in project, benchmark, parameters, metric or device class.",
+    ),
+]
 
 
-@router.get("/series")
+@router.get("/series", responses=answers(SeriesListAnswer, 404))
 def get_series(
     session: SessionDep,
     reader: Reader,
-    project: Name | None = None,
-    benchmark: Name | None = None,
-    metric: Name | None = None,
-    device_class: Name | None = None,
-    q: Annotated[str, Query(max_length=500, pattern=r"^[^\x00]*$")] = "",
+    project: Annotated[Name | None, Query(description="Only this project's.")] = None,
+    benchmark: Annotated[Name | None, Query(description="Only this benchmark's.")] = None,
+    metric: Annotated[Name | None, Query(description="Only this metric's.")] = None,
+    device_class: Annotated[Name | None, Query(description="Only what is measured on this.")] = None,
+    q: Words = "",
     limit: Limit = 1000,
+    cursor: Cursor = None,
+    fields: Fields = None,
 ) -> dict[str, Any]:
     """Return the series of the project, benchmark, metric and device class that are named, with all words of `q`."""
+    selection = Selection(ListedSeriesAnswer, fields)
     given = {"project": project, "benchmark": benchmark, "metric": metric, "device_class": device_class}
     chosen = {name: value for name, value in given.items() if value is not None}
-    return list_series(session, reader, chosen, words=q.split(), limit=limit)
+    found = list_series(
+        session, reader, chosen, words=q.split(), after=position("series", cursor), limit=limit
+    )
+    return with_next("series", found | {"series": [selection.of(one) for one in found["series"]]})
 
 
-@router.get("/series/{series_id}/points")
+@router.get("/series/{series_id}/points", responses=answers(PointsAnswer, 404))
 def get_points(
-    session: SessionDep, reader: Reader, series_id: SeriesId, limit: Limit = 1000, values: bool = False
+    session: SessionDep,
+    reader: Reader,
+    series_id: SeriesId,
+    limit: Limit = 1000,
+    cursor: Cursor = None,
+    values: Annotated[bool, Query(description="Whether to tell every kept value.")] = False,
 ) -> dict[str, Any]:
-    """Return the newest points of the series, oldest first, and its changes; `values=true` adds every kept value."""
-    return series_points(session, reader, series_id, limit=limit, with_values=values)
+    """Return the newest points of the series, oldest first, and its changes; the next page has those before."""
+    before = position("points", cursor)
+    found = series_points(session, reader, series_id, before=before, limit=limit, with_values=values)
+    return with_next("points", found)
 
 
-@router.get("/series/{series_id}/trend")
+@router.get("/series/{series_id}/trend", responses=answers(TrendAnswer, 404))
 def get_trend(
     session: SessionDep,
     reader: Reader,
     series_id: SeriesId,
-    branch: Name | None = None,
-    first: Row = 0,
-    last: Annotated[int | None, Query(ge=0, lt=2**31)] = None,
-    columns: Annotated[int, Query(ge=1, le=10_000)] = COLUMNS,
+    branch: Annotated[Name | None, Query(description="The branch; left out: the project's.")] = None,
+    first: Annotated[int, Query(ge=0, lt=2**31, description="The first row to show.")] = 0,
+    last: Annotated[
+        int | None, Query(ge=0, lt=2**31, description="The last row; left out: the newest.")
+    ] = None,
+    columns: Annotated[
+        int, Query(ge=1, le=10_000, description="Columns of pixels that it is drawn on.")
+    ] = COLUMNS,
+    fields: Annotated[Fields, Query(description="Columns of `points` to tell; left out: all.")] = None,
 ) -> JSONResponse:
     """Return the history of the series on a branch in the order of its commits, and the changes that stand.
 
@@ -63,21 +109,22 @@ def get_trend(
     the curve what it is: in every column the first and last, the lowest and highest, the outermost of the ranges, and
     those around changes.
     """
+    selection = Selection(TrendPointsAnswer, fields)
     trend = read_trend(session, reader, series_id, branch=branch, first=first, last=last, columns=columns)
-    return JSONResponse(
-        trend_document(trend)
-    )  # as it is: what is looked through once more takes twice the time
+    document = trend_document(trend)
+    # As it is: what is looked through once more takes twice the time.
+    return JSONResponse(document | {"points": selection.of(document["points"])})
 
 
-@router.get("/compare")
+@router.get("/compare", responses=answers(ComparisonAnswer, 400, 404))
 def get_comparison(
     session: SessionDep,
     reader: Reader,
-    project: Name,
-    base: str,
-    head: str,
-    base_device_class: str = "",
-    head_device_class: str = "",
+    project: Project,
+    base: Side,
+    head: Side,
+    base_device_class: SideClass = "",
+    head_device_class: SideClass = "",
 ) -> dict[str, Any]:
     """Return the stored numbers of two commits, branches or device classes side by side; this is no verdict.
 

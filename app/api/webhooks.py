@@ -14,7 +14,7 @@ from app.integrations.github.signature import is_signed, secrets_of
 from app.services.forge.receive_delivery import receive_delivery
 from app.wiring import Service
 
-router = APIRouter(prefix="/webhooks", tags=["webhooks"])
+router = APIRouter(prefix="/webhooks", tags=["webhooks"], include_in_schema=False)
 
 LONGEST_ID = 100
 LONGEST_EVENT = 60

@@ -17,7 +17,7 @@ from app.services.register_worker import register_worker
 from app.wiring import Service
 from workers import protocol
 
-router = APIRouter(prefix="/api/v1/worker", tags=["worker"])
+router = APIRouter(prefix="/api/v1/worker", tags=["worker"], include_in_schema=False)
 
 MAX_WAIT_S = 30.0
 

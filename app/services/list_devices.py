@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFoundError
 from app.services.follow_machine import QUARANTINED
+from app.services.paging import page_end
 from app.services.read_quarantine import Quarantine, read_quarantines
 from app.store.repositories import access, fleet, machines
 from app.store.tables import Device, Epoch, SelfCheck
@@ -16,13 +17,17 @@ OF_ITS_PROJECT = ("run", "verdicts", "false_alarms")
 """What of an A/A only those are told who may see the project whose commit was measured."""
 
 
-def list_devices(session: Session, *, for_one_project: bool = False) -> dict[str, Any]:
-    """Return `{devices}`: every device with its grade, its last A/A, its epoch, its health and its quarantine.
+def list_devices(
+    session: Session, *, for_one_project: bool = False, after: int | None = None, limit: int
+) -> dict[str, Any]:
+    """Return `{devices, more, next}`: devices with their grade, last A/A, epoch, health and quarantine, by class.
 
     `for_one_project` leaves out what is of the projects that an A/A was measured for: the reader is bound to one.
+    `after` is the device that the page before ended with.
     """
     checks, epochs = machines.last_self_checks(session), machines.last_epochs(session)
-    devices = fleet.all_devices(session)
+    found = fleet.all_devices(session, after=after, limit=limit + 1)
+    devices, is_cut = found[:limit], len(found) > limit
     quarantines = read_quarantines(session, devices)
     return {
         "devices": [
@@ -30,7 +35,7 @@ def list_devices(session: Session, *, for_one_project: bool = False) -> dict[str
             | {"quarantine": _quarantine(quarantines.get(device.id))}
             for device in devices
         ]
-    }
+    } | page_end(is_cut, [device.id for device in devices])
 
 
 def _document(

@@ -12,6 +12,7 @@ from app.domain.changes import STANDING, ChangeState
 from app.domain.notices import Acceptance
 from app.domain.results import Better
 from app.services.access import Principal
+from app.services.paging import page_end
 from app.services.series_document import series_document, visible_series
 from app.services.visibility import visible_project
 from app.store.repositories import changes, origins
@@ -25,26 +26,33 @@ def series_changes(
     series_id: int,
     *,
     states: Collection[ChangeState],
+    before: int | None = None,
     limit: int,
 ) -> dict[str, Any]:
-    """Return `{series, changes, more}`: the change points of one series, in the order of its history.
+    """Return `{series, changes, more, next}`: the change points of one series, in the order of its history.
 
     Args:
         session: the session.
         principal: who reads.
         series_id: the series.
         states: only these; empty means those that stand, suspected and confirmed.
+        before: only those with smaller ids: with `next`, the list goes on.
         limit: the newest so many.
 
     Raises NotFoundError.
     """
     row, case, project = visible_series(session, principal, series_id)
-    found = changes.find(session, series_id=series_id, states=states or STANDING, limit=limit + 1)
+    found = changes.find(
+        session, series_id=series_id, states=states or STANDING, before=before, limit=limit + 1
+    )
     return {
         "series": series_document(row, case, project),
         "changes": _in_order(_documents(session, found[:limit])),
-        "more": len(found) > limit,
-    }
+    } | _page_end(found, limit)
+
+
+def _page_end(found: Sequence[ChangeContext], limit: int) -> dict[str, Any]:
+    return page_end(len(found) > limit, [context.change.id for context in found[:limit]])
 
 
 def standing_changes(session: Session, series: Series, *, limit: int) -> dict[str, Any]:
@@ -64,28 +72,34 @@ def project_changes(
     *,
     states: Collection[ChangeState],
     since: datetime | None,
+    before: int | None = None,
     limit: int,
 ) -> dict[str, Any]:
-    """Return `{project, changes, more}`: the change points of all series of the project, the newest first.
+    """Return `{project, changes, more, next}`: the change points of all series of the project, the newest first.
 
     `since` leaves out what was neither first seen nor moved to another state then or later; for the rest see
     `series_changes`. Raises NotFoundError for an unknown project.
     """
     its_project = visible_project(session, principal, project)
     found = changes.find(
-        session, project_id=its_project.id, states=states or STANDING, since=since, limit=limit + 1
+        session,
+        project_id=its_project.id,
+        states=states or STANDING,
+        since=since,
+        before=before,
+        limit=limit + 1,
     )
     documents = [
         change | {"series": series_document(context.series, context.case, context.project)}
         for change, context in zip(_documents(session, found[:limit]), found, strict=False)
     ]
-    return {"project": its_project.name, "changes": documents, "more": len(found) > limit}
+    return {"project": its_project.name, "changes": documents} | _page_end(found, limit)
 
 
 def wanted_measurements(
     session: Session, principal: Principal | None, project: str, *, before: int | None, limit: int
 ) -> dict[str, Any]:
-    """Return `{project, wanted, more}`: what to measure and post so that suspicions are settled.
+    """Return `{project, wanted, more, next}`: what to measure and post so that suspicions are settled.
 
     For every suspicion that our own agents do not measure just now: its commit, and the one before it.
 
@@ -101,7 +115,7 @@ def wanted_measurements(
     its_project = visible_project(session, principal, project)
     found = changes.wanted(session, its_project.id, before=before, limit=limit + 1)
     wanted = [entry for context in found[:limit] for entry in _wanted(context)]
-    return {"project": its_project.name, "wanted": wanted, "more": len(found) > limit}
+    return {"project": its_project.name, "wanted": wanted} | _page_end(found, limit)
 
 
 def _wanted(context: ChangeContext) -> Iterator[dict[str, Any]]:

@@ -20,6 +20,7 @@ from app.store.session import Database, make_engine
 from app.store.tables import Table
 from app.wiring import Service
 from tests.factories.application import application
+from tests.factories.conformance import check_answer
 from tests.factories.snapshots import Beginnings
 
 pytestmark = pytest.mark.postgres
@@ -142,6 +143,7 @@ def session(engine: Engine) -> Iterator[Session]:
 def client(service: Service) -> Iterator[TestClient]:
     """The application as a client sees it."""
     with TestClient(application(service)) as its_client:
+        its_client.event_hooks = {"response": [check_answer]}
         yield its_client
 
 

@@ -112,6 +112,7 @@ def find(
     commit_id: int | None = None,
     states: Collection[str],
     since: datetime | None = None,
+    before: int | None = None,
     limit: int,
 ) -> Sequence[ChangeContext]:
     """Return change points in these states with their contexts, the newest first.
@@ -124,6 +125,7 @@ def find(
         commit_id: only those that begin with this commit.
         states: the states to be in.
         since: only those that were first seen, confirmed, withdrawn or corrected then or later.
+        before: only those with smaller ids.
         limit: how many at the most.
     """
     query = _contexts().where(ChangePoint.state.in_(states)).order_by(ChangePoint.id.desc()).limit(limit)
@@ -137,6 +139,8 @@ def find(
         query = query.where(ChangePoint.commit_id == commit_id)
     if since is not None:
         query = query.where(_moved_since(since))
+    if before is not None:
+        query = query.where(ChangePoint.id < before)
     return [ChangeContext(*row) for row in session.execute(query)]
 
 

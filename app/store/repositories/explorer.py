@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVarTuple
 
-from sqlalchemy import ColumnElement, Select, func, select, text
+from sqlalchemy import ColumnElement, Select, func, select, text, tuple_
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.domain.changes import STANDING
@@ -47,18 +47,24 @@ class Newest:
 
 
 def find(
-    session: Session, sought: Sought, *, limit: int, offset: int
+    session: Session, sought: Sought, *, limit: int, offset: int = 0, after: int | None = None
 ) -> Sequence[tuple[Series, BenchmarkCase, Project]]:
-    """Return the series that are looked for, by name."""
-    query = _among(select(Series, BenchmarkCase, Project), sought).order_by(
-        Project.name,
-        BenchmarkCase.benchmark,
-        BenchmarkCase.params_key,
-        Series.metric,
-        Series.device_class,
-        Series.id,
-    )
+    """Return the series that are looked for, by name; those from `offset` on, or those after the series `after`."""
+    query = _among(select(Series, BenchmarkCase, Project), sought).order_by(*_ORDER)
+    if after is not None:
+        its = _joined(select(*_ORDER)).where(Series.id == after).scalar_subquery()
+        query = query.where(tuple_(*_ORDER) > its)
     return [(row[0], row[1], row[2]) for row in session.execute(query.limit(limit).offset(offset))]
+
+
+_ORDER = (
+    Project.name,
+    BenchmarkCase.benchmark,
+    BenchmarkCase.params_key,
+    Series.metric,
+    Series.device_class,
+    Series.id,
+)
 
 
 def total(session: Session, sought: Sought) -> int:
@@ -140,12 +146,15 @@ _NEWEST_CHANGES = text(
 
 
 def _among(query: Select[*Columns], sought: Sought) -> Select[*Columns]:
-    joined = (
+    return _joined(query).where(*_conditions(sought))
+
+
+def _joined(query: Select[*Columns]) -> Select[*Columns]:
+    return (
         query.select_from(Series)
         .join(BenchmarkCase, BenchmarkCase.id == Series.case_id)
         .join(Project, Project.id == Series.project_id)
     )
-    return joined.where(*_conditions(sought))
 
 
 def _conditions(sought: Sought) -> Iterator[ColumnElement[bool]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, func, select, true, update
+from sqlalchemy import ColumnElement, func, select, true, tuple_, update
 from sqlalchemy.orm import Session
 
 from app.store.repositories import clock
@@ -215,9 +215,13 @@ def occupations(session: Session) -> Sequence[Occupation]:
     return [Occupation(*row) for row in rows]
 
 
-def all_devices(session: Session) -> Sequence[Device]:
-    """Return all devices by class and id."""
-    return session.scalars(select(Device).order_by(Device.device_class, Device.id)).all()
+def all_devices(session: Session, *, after: int | None = None, limit: int | None = None) -> Sequence[Device]:
+    """Return all devices by class and id; or the next `limit` after the device `after`."""
+    order = Device.device_class, Device.id
+    query = select(Device).order_by(*order).limit(limit)
+    if after is not None:
+        query = query.where(tuple_(*order) > select(*order).where(Device.id == after).scalar_subquery())
+    return session.scalars(query).all()
 
 
 def devices_of_lease(session: Session, lease_id: str) -> Sequence[Device]:

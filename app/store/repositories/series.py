@@ -170,15 +170,18 @@ def one(session: Session, series_id: int) -> tuple[Series, BenchmarkCase] | None
     return (row[0], row[1]) if row else None
 
 
-def points(session: Session, series_id: int, *, limit: int) -> Sequence[tuple[Result, Commit]]:
-    """Return the newest `limit` results of the series, oldest first, with their commits."""
-    rows = session.execute(
+def points(
+    session: Session, series_id: int, *, before: int | None = None, limit: int
+) -> Sequence[tuple[Result, Commit]]:
+    """Return the newest `limit` results of the series, or those next older than one, oldest first, with commits."""
+    query = (
         select(Result, Commit)
         .join(Commit, Commit.id == Result.commit_id)
         .where(Result.series_id == series_id)
         .order_by(Result.id.desc())
         .limit(limit)
-    ).all()
+    )
+    rows = session.execute(query if before is None else query.where(Result.id < before)).all()
     return [(row[0], row[1]) for row in reversed(rows)]
 
 

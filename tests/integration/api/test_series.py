@@ -75,6 +75,7 @@ def test_series_of_a_project_are_listed_with_their_size_and_newest_point(client,
             }
         ],
         "more": False,
+        "next": None,
     }
 
 

@@ -1,0 +1,134 @@
+"""Series, their points and trends, and two sides of them compared."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from app.api.answers.changes import ChangeAnswer
+from app.api.answers.one_series import PREVIOUS, SHA, TIME, SeriesAnswer
+from app.api.answers.shape import Answer, Listed, Selected, maybe, told
+
+
+class NewestAnswer(Answer):
+    """The newest point of a series."""
+
+    commit: str = told("The commit's id.", SHA)
+    time: datetime = told("The commit's time; where nobody said it, when it was measured.", TIME)
+    value: float = told("The median [unit].", 0.001916)
+
+
+class ListedSeriesAnswer(SeriesAnswer, Selected):
+    """A series of the list."""
+
+    n: int = told("How many results it has.", 120)
+    last: NewestAnswer | None = told("Its newest point; null without any.")
+
+
+class SeriesListAnswer(Listed):
+    """Series by name."""
+
+    series: list[ListedSeriesAnswer] = told("The series.")
+
+
+class PointAnswer(Answer):
+    """One result."""
+
+    commit: str = told("The commit's id.", SHA)
+    branch: str | None = told("The branch that the commit was first told of on.", "main")
+    time: datetime = told("The commit's time; where nobody said it, `measured_at`.", TIME)
+    value: float = told("The median [unit].", 0.001916)
+    low: float = told("The smallest value, or the lower end of the spread that was posted.", 0.001913)
+    high: float = told("The largest value, or the upper end of the spread that was posted.", 0.001921)
+    n: int = told("How many values it is the median of.", 4)
+    arm: Literal["base", "head"] = told("Which commit of its run.", "head")
+    run: str = told("The run that it comes from, as `/runs/{run}` takes it.", "upload-12")
+    flags: list[str] = told("What is doubtful about it.", [])
+    measured_at: datetime = told("When it was measured, or else received.", TIME)
+    values: list[float] | None = maybe("Every kept value, with `values=true`.", [0.001913, 0.001921])
+
+
+class PointsAnswer(Listed):
+    """The newest points of a series in the order of their arrival, and the changes that stand."""
+
+    series: SeriesAnswer = told("The series.")
+    points: list[PointAnswer] = told("The points, the newest last.")
+    changes: list[ChangeAnswer] = told("Its newest changes that stand, in the order of its history.")
+
+
+class TrendPointsAnswer(Selected):
+    """Points as columns, all of one length."""
+
+    row: list[int] = told("Place in the history, from 0.", [0, 1])
+    value: list[float] = told("Medians [unit].", [0.0018, 0.0019])
+    low: list[float] = told("Smallest values.", [0.0018, 0.0019])
+    high: list[float] = told("Largest values.", [0.0018, 0.0019])
+    n: list[int] = told("Of how many values.", [4, 4])
+    commit: list[str] = told("Ids of the commits.", [PREVIOUS, SHA])
+    subject: list[str] = told("First lines of their messages.", ["Pad less", "Use cubic filter"])
+    author: list[str] = told("Their authors.", ["Ada", "Grace"])
+    time: list[datetime] = told("Their times.", [TIME, TIME])
+    run: list[str] = told("Where each comes from.", ["upload-11", "upload-12"])
+    flags: list[list[str]] = told("What is doubtful about each.", [[], []])
+
+
+class TrendChangeAnswer(Answer):
+    """A change that stands."""
+
+    id: int = told("Its number.", 7)
+    row: int = told("Row of the first point of the new level.", 1)
+    commit: str = told("The first commit of the new level.", SHA)
+    previous: str = told("The one before it in the history.", PREVIOUS)
+    kind: str = told("`step`, `ramp`, `spike` or `variance`.", "step")
+    state: str = told("`suspected` or `confirmed`.", "confirmed")
+    worse: bool | None = told("Whether it is for the worse; null for no change of level.", True)
+    machine: bool = told("Whether the machine moved, and not the code.", False)
+    change: float | None = told("after/before − 1.", 0.055)
+    ci_low: float | None = told("Lower end of its 95 % interval.", 0.049)
+    ci_high: float | None = told("Upper end.", 0.061)
+    before: float | None = told("Level before [unit].", 0.0018)
+    after: float | None = told("Level after [unit].", 0.0019)
+
+
+class TrendAnswer(Answer):
+    """The history of a series on one branch, in the order of its commits."""
+
+    series: SeriesAnswer = told("The series.")
+    branch: str = told("The branch.", "main")
+    branches: list[str] = told("Branches on which it has a history, the longest first.", ["main"])
+    n: int = told("How many points the history has.", 2)
+    first: int = told("The first row of those shown.", 0)
+    last: int = told("The last row of those shown; `first` − 1 where there is none.", 1)
+    thinned: bool = told("Whether rows between them are left out.", False)
+    points: TrendPointsAnswer = told("The points, as columns; with `fields` only those.")
+    changes: list[TrendChangeAnswer] = told("The changes that stand.")
+
+
+class ComparedAnswer(SeriesAnswer):
+    """One series on both sides; what is of a side is null where the series is not on it."""
+
+    base_median: float | None = told("Base's value [unit].", 0.0018)
+    base_low: float | None = told("Base's smallest value.", 0.00179)
+    base_high: float | None = told("Base's largest value.", 0.00181)
+    base_n: int | None = told("Of how many values.", 4)
+    base_run: str | None = told("Where it comes from.", "upload-11")
+    base_commit: str | None = told("The commit that it is of.", PREVIOUS)
+    head_median: float | None = told("Head's value [unit].", 0.0019)
+    head_low: float | None = told("Head's smallest value.", 0.00189)
+    head_high: float | None = told("Head's largest value.", 0.00191)
+    head_n: int | None = told("Of how many values.", 4)
+    head_run: str | None = told("Where it comes from.", "upload-12")
+    head_commit: str | None = told("The commit that it is of.", SHA)
+    change: float | None = told("head/base − 1; null where one is missing, or base is 0.", 0.0556)
+
+
+class ComparisonAnswer(Answer):
+    """Stored numbers of two commits or branches side by side. It is no verdict."""
+
+    project: str = told("The project's name.", "acme/vision")
+    base: str = told("The commit's id, or the branch.", PREVIOUS)
+    head: str = told("The commit's id, or the branch.", SHA)
+    note: str = told("Why it is no verdict.", "A comparison of stored numbers. It is no verdict.")
+    series: list[ComparedAnswer] = told("Series that are on both sides.")
+    only_base: list[ComparedAnswer] = told("Series that only base has.", [])
+    only_head: list[ComparedAnswer] = told("Series that only head has.", [])

@@ -1,0 +1,49 @@
+"""Answers read from what is stored: a client that has one already is told so in a line, and nobody else keeps it.
+
+The tag is of the answer as it is told, so that it is right whatever the answer is made of: asking again saves the way,
+not the reading. It is a weak one, as the same answer may come compressed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+
+PRIVATE = "private, no-cache"
+"""Kept by the one who asked alone, and asked for again each time: tokens and rights end."""
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class StoredRoute(APIRoute):
+    """A route whose answers to GET have an `ETag`, and are 304 where `If-None-Match` names it."""
+
+    def get_route_handler(self) -> Handler:
+        """Return what answers a request."""
+        handle = super().get_route_handler()
+
+        async def conditional(request: Request) -> Response:
+            response = await handle(request)
+            is_whole = request.method == "GET" and response.status_code == 200 and hasattr(response, "body")
+            return _tagged(request, response) if is_whole else response
+
+        return conditional
+
+
+def _tagged(request: Request, response: Response) -> Response:
+    tag = f'W/"{hashlib.blake2b(bytes(response.body), digest_size=16).hexdigest()}"'
+    told = {"ETag": tag, "Cache-Control": PRIVATE, "Vary": "Authorization, Cookie"}
+    if _names(request.headers.get("if-none-match", ""), tag):
+        return Response(status_code=304, headers=told)
+    response.headers.update(told)
+    return response
+
+
+def _names(wanted: str, tag: str) -> bool:
+    """Say whether `If-None-Match` names a tag; weak and strong ones are alike to it."""
+    opaque = tag.removeprefix("W/")
+    return any(one.strip().removeprefix("W/") in ("*", opaque) for one in wanted.split(","))
