@@ -10,6 +10,7 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from app.api import (
     alerts,
+    badges,
     bundles,
     changes,
     checks,
@@ -71,6 +72,7 @@ def create_app(service: Service | None = None) -> FastAPI:
         series,
         changes,
         alerts,
+        badges,
         runs,
         devices,
         export,

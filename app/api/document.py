@@ -44,6 +44,7 @@ TAGS = {
     "runs": "Where numbers come from.",
     "devices": "What is measured on.",
     "projects": "Repositories that are connected.",
+    "badges": "Pictures for a README.",
     "bundles": "Commits that no agent could fetch otherwise.",
     "health": "For machines that look after the service.",
 }

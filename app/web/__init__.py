@@ -10,6 +10,7 @@ from fastapi import APIRouter
 
 from app.web import (
     alerts,
+    badges,
     benchmarks,
     checks,
     commits,
@@ -34,6 +35,7 @@ for _pages in (
     measure,
     shared,
     series,
+    badges,
     benchmarks,
     compare,
     commits,

@@ -9,8 +9,9 @@ from fastapi import APIRouter, Query, Request, Response
 from markupsafe import Markup
 from pydantic import Field
 
-from app.api.deps import SessionDep
+from app.api.deps import ServiceDep, SessionDep
 from app.services.access import Scope
+from app.services.badge_links import series_link, series_path
 from app.services.explore_series import PAGE, explore_series
 from app.services.read_trend import read_trend
 from app.services.siblings import BESIDE, siblings_of
@@ -58,6 +59,7 @@ def show_explorer(
 @router.get("/{series_id}")
 def show_series(
     request: Request,
+    service: ServiceDep,
     session: SessionDep,
     viewer: Viewer,
     series_id: Id,
@@ -87,6 +89,8 @@ def show_series(
         siblings=siblings_of(session, trend.series, trend.case, beside),
         most_beside=BESIDE,
         may_answer=viewer is not None and viewer.may(Scope.ALERTS_WRITE),
+        badge=series_link(session, service.settings, trend.series, trend.case),
+        badge_path=series_path(trend.series),
         data=_data(
             trend_document(trend)
             | {"ladder": ladder(trend.series.unit), "relative": relative, "reference": trend.reference}

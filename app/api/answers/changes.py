@@ -23,7 +23,7 @@ class AcceptanceAnswer(Answer):
     by: str = told("Who said so.", "ada")
     reason: str = told("Why.", "the new filter is worth it")
     at: datetime = told("When.", TIME)
-    pull_request: int = told("The pull request where it was said.", 7)
+    pull_request: int | None = told("The pull request where it was said; null on a page or by the API.", 7)
 
 
 class ChangeAnswer(Selected):

@@ -115,6 +115,17 @@ class SchedulesAnswer(Answer):
     schedules: list[ScheduleAnswer] = told("The schedules.")
 
 
+class BadgeAnswer(Answer):
+    """A badge for a README."""
+
+    image: str = told("Where it is.", "https://ratchet.example.org/badge/series/34.svg")
+    page: str = told("Where it leads to.", "https://ratchet.example.org/series/34")
+    markdown: str = told(
+        "What to paste into a README.",
+        "[![resize latency](https://ratchet.example.org/badge/series/34.svg)](https://ratchet.example.org/series/34)",
+    )
+
+
 class StatusAnswer(Answer):
     """That the process lives, or can serve."""
 

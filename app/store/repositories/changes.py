@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, Select, bindparam, case, exists, func, or_, select, text
 from sqlalchemy.orm import Session, aliased
 
+from app.domain.alerts import CLOSED_STATES
 from app.domain.changes import WITHIN_CHANCE, ChangeState
 from app.domain.jobs import TERMINAL, JobState
 from app.store.tables import BenchmarkCase, ChangePoint, Commit, Job, Project, RequestJob, Result, Series
@@ -142,6 +143,34 @@ def find(
     if before is not None:
         query = query.where(ChangePoint.id < before)
     return [ChangeContext(*row) for row in session.execute(query)]
+
+
+def open_regressions(session: Session, project_id: int, branch: str) -> int:
+    """Return of how many series the newest confirmed change on the branch is for the worse, and waits for somebody.
+
+    The machine's, those that are accepted, and those of an alert that somebody has closed do not.
+    """
+    which = {"project_id": project_id, "branch": branch, "closed": [str(state) for state in CLOSED_STATES]}
+    return session.scalar(_OPEN_REGRESSIONS, which) or 0
+
+
+_OPEN_REGRESSIONS = text(
+    """
+    select count(*)
+    from (
+      select distinct on (series_id) id, series_id, before, after, label
+      from change_point
+      where project_id = :project_id and branch = :branch and state = 'confirmed'
+        and before is not null and after is not null
+      order by series_id, index desc) as newest
+    join series on series.id = newest.series_id
+    where (after > before) = (better = 'lower') and label is null
+      and not exists (select from acceptance where change_point_id = newest.id)
+      and not exists (
+        select from alert_change join alert on alert.id = alert_change.alert_id
+        where change_point_id = newest.id and not has_left and alert.state = any(:closed))
+    """
+)
 
 
 def wanted(session: Session, project_id: int, *, before: int | None, limit: int) -> Sequence[ChangeContext]:
