@@ -144,9 +144,14 @@ class EmbeddedPostgres(EmbeddedServer):
 
 
 def _ensure_database(connection: psycopg.Connection) -> None:
-    """Create role and database where they are missing, be it by a start that was interrupted."""
+    """Create roles and database where they are missing, be it by a start that was interrupted."""
     if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = 'ratchet'").fetchone():
         connection.execute("CREATE ROLE ratchet LOGIN CREATEDB")
+    if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = 'ratchet_reader'").fetchone():
+        # The role of docs/sql.md, which `ratchet` is not allowed to make.
+        connection.execute("CREATE ROLE ratchet_reader NOLOGIN")
+        connection.execute("ALTER ROLE ratchet_reader SET statement_timeout = '30s'")
+        connection.execute("ALTER ROLE ratchet_reader SET default_transaction_read_only = on")
     if not connection.execute("SELECT 1 FROM pg_database WHERE datname = 'ratchet'").fetchone():
         connection.execute("CREATE DATABASE ratchet OWNER ratchet")
 
