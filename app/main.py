@@ -62,7 +62,8 @@ def create_app(service: Service | None = None) -> FastAPI:
         generate_unique_id_function=operation_id,
     )
     serve(app, service or Service())
-    app.add_middleware(GZipMiddleware, minimum_size=2_000, compresslevel=4)
+    # The lowest level packs a trend of 250 kB in 2 ms to 92 kB; the fourth takes 13 ms to save 4 kB more.
+    app.add_middleware(GZipMiddleware, minimum_size=2_000, compresslevel=1)
     add_error_handlers(app)
     for module in (
         worker,
