@@ -23,7 +23,8 @@ from app.domain.alerts import AlertState
 from app.services.alerts.alert_document import alert_document, list_document, quality_document
 from app.services.alerts.alert_states import StateWord, states_of
 from app.services.alerts.answer_alerts import LONGEST, MOST_AT_ONCE, Answer, answer_alerts
-from app.services.alerts.read_alerts import list_alerts, read_alert, read_quality
+from app.services.alerts.detector_quality import read_quality
+from app.services.alerts.read_alerts import list_alerts, read_alert
 from app.services.alerts.report_missed import report_missed
 
 router = APIRouter(prefix="/api/v1", tags=["alerts"], route_class=StoredRoute)

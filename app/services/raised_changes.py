@@ -30,11 +30,7 @@ class RaisedChanges:
 
 
 def raised_changes(session: Session, project_id: int, benchmark: str) -> RaisedChanges:
-    """Return the record of the benchmark, in one statement.
-
-    Which of them were false, and which were missed, nobody knows by the numbers alone: what people say of alerts
-    belongs here.
-    """
+    """Return the record of the benchmark, in one statement; what people said of it is `alerts.detector_quality`'s."""
     found: Counter[ChangeState] = Counter()
     by_machine = 0
     for (state, is_machine), n in benchmarks.changes_by_state(session, project_id, benchmark).items():

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from app.domain.errors import NotFoundError
 from app.domain.results import Written
 from app.services.access import Principal
+from app.services.alerts.detector_quality import Quality, quality_of
 from app.services.explore_series import PAGE, SeriesLine, series_lines
 from app.services.raised_changes import RaisedChanges, raised_changes
 from app.services.visibility import visible_project
@@ -34,6 +35,7 @@ class BenchmarkDetail:
     cost: Cost
     written: Written | None
     raised: RaisedChanges
+    quality: Quality
 
 
 def read_benchmark(
@@ -61,4 +63,5 @@ def read_benchmark(
         cost=cost,
         written=Written(**cost.written) if cost.written else None,
         raised=raised_changes(session, its_project.id, name),
+        quality=quality_of(session, its_project.id, name),
     )

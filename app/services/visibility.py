@@ -29,3 +29,13 @@ def visible_project(session: Session, principal: Principal | None, name: str) ->
     if project is None or not may_see(principal, project.id):
         raise NotFoundError(f"there is no project {name!r} that you may see")
     return project
+
+
+def chosen_project(session: Session, principal: Principal | None, name: str | None) -> int | None:
+    """Return the project of this name; without a name the only one that the reader may see, or None for all.
+
+    Raises NotFoundError for one that is not there, or not to be seen.
+    """
+    if name:
+        return visible_project(session, principal, name).id
+    return principal.project_id if principal else None

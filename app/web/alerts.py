@@ -13,7 +13,8 @@ from app.domain.errors import DataError
 from app.services.access import Principal, Scope
 from app.services.alerts.alert_states import StateWord, states_of
 from app.services.alerts.answer_alerts import Answer, answer_alerts
-from app.services.alerts.read_alerts import list_alerts, read_alert, read_quality
+from app.services.alerts.detector_quality import read_quality
+from app.services.alerts.read_alerts import list_alerts, read_alert
 from app.services.alerts.report_missed import report_missed
 from app.store.repositories import projects
 from app.web.addresses import address

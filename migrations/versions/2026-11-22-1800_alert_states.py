@@ -104,6 +104,12 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_missed_change"),
     )
     op.create_index("ix_missed_change_project_id", "missed_change", ["project_id"])
+    op.create_index(
+        "ix_check_regressed",
+        "check",
+        ["concluded_at"],
+        postgresql_where=sa.text("conclusion = 'regressed'"),
+    )
     op.alter_column("acceptance", "repository_id", nullable=True)
     op.alter_column("acceptance", "number", nullable=True)
 
@@ -112,5 +118,6 @@ def downgrade() -> None:
     op.execute("delete from acceptance where repository_id is null or number is null")
     op.alter_column("acceptance", "number", nullable=False)
     op.alter_column("acceptance", "repository_id", nullable=False)
+    op.drop_index("ix_check_regressed", "check")
     for table in ("missed_change", "alert_log", "alert_check", "alert_change", "alert"):
         op.drop_table(table)

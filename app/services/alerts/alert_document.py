@@ -6,12 +6,12 @@ from typing import Any
 
 from app.analysis.proportion import Proportion
 from app.domain.results import CommitRef
+from app.services.alerts.detector_quality import Quality
 from app.services.alerts.read_alerts import (
     AlertChangeLine,
     AlertCheckLine,
     AlertLine,
     AlertList,
-    Quality,
     WholeAlert,
 )
 

@@ -10,15 +10,14 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.analysis.proportion import Proportion, proportion
-from app.domain.alerts import OPEN_STATES, REAL, AlertEvent, AlertState
+from app.domain.alerts import OPEN_STATES, AlertEvent, AlertState
 from app.domain.errors import NotFoundError
 from app.domain.results import CommitRef
 from app.services.access import Principal
 from app.services.list_checks import commit_ref
 from app.services.query_changes import is_worse
-from app.services.visibility import may_see, visible_project
-from app.store.repositories import alerts, quality
+from app.services.visibility import chosen_project, may_see
+from app.store.repositories import alerts
 from app.store.repositories.alerts import Listed, Told
 from app.store.tables import Check, Repository
 
@@ -109,20 +108,6 @@ class AlertList:
     older: int | None
 
 
-@dataclass(frozen=True)
-class Quality:
-    """How right the alerts about histories were, as people judged them.
-
-    `precision`: real ones of those that were judged real or noise. `recall`: of the real ones, those that were found.
-    `not_ours` moved, but not by the code; `open` are not judged yet.
-    """
-
-    precision: Proportion
-    recall: Proportion
-    not_ours: int
-    open: int
-
-
 def list_alerts(
     session: Session,
     principal: Principal | None,
@@ -148,7 +133,7 @@ def list_alerts(
 
     Raises NotFoundError for an unknown project.
     """
-    project_id = _project_id(session, principal, project)
+    project_id = chosen_project(session, principal, project)
     found = alerts.listed(
         session, project_id=project_id, states=states, owner=owner, before=before, limit=limit + 1
     )
@@ -165,7 +150,7 @@ def newest_open(
     session: Session, principal: Principal | None, *, forge_url: str, project: str | None, limit: int
 ) -> tuple[tuple[AlertLine, ...], int]:
     """Return the newest open alerts, and how many are open: in one statement where there are none."""
-    project_id = _project_id(session, principal, project)
+    project_id = chosen_project(session, principal, project)
     found = alerts.listed(
         session, project_id=project_id, states=OPEN_STATES, owner=None, before=None, limit=limit + 1
     )
@@ -186,34 +171,6 @@ def read_alert(session: Session, principal: Principal | None, alert_id: int, *, 
     (line,) = _lines(session, found, forge_url, MANY)
     log = alerts.history(session, alert_id, MANY)
     return WholeAlert(line, tuple(AlertDeed(row.at, row.by, AlertEvent(row.what), row.detail) for row in log))
-
-
-def read_quality(
-    session: Session, principal: Principal | None, project: str | None = None, benchmark: str | None = None
-) -> Quality:
-    """Return how right the detector was by what people said. Raises NotFoundError for an unknown project."""
-    project_id = _project_id(session, principal, project)
-    return quality_of(session, project_id, benchmark)
-
-
-def quality_of(session: Session, project_id: int | None, benchmark: str | None = None) -> Quality:
-    """Return how right the detector was in a project, or of one of its benchmarks."""
-    judged = quality.alerts_with_changes(session, project_id, benchmark)
-    real = sum(judged.get(state, 0) for state in REAL)
-    noise, not_ours = judged.get(AlertState.NOISE, 0), judged.get(AlertState.NOT_OURS, 0)
-    missed = quality.missed(session, project_id, benchmark)
-    return Quality(
-        precision=proportion(real, real + noise),
-        recall=proportion(real, real + missed),
-        not_ours=not_ours,
-        open=sum(judged.values()) - real - noise - not_ours,
-    )
-
-
-def _project_id(session: Session, principal: Principal | None, project: str | None) -> int | None:
-    if project:
-        return visible_project(session, principal, project).id
-    return principal.project_id if principal else None
 
 
 def _lines(session: Session, found: Iterable[Listed], forge_url: str, most: int) -> Iterable[AlertLine]:

@@ -15,7 +15,10 @@ class Check(Table):
     """Base against head of one change, over all its suites and device classes."""
 
     __tablename__ = "check"
-    __table_args__ = (CheckConstraint("state in ('queued', 'running', 'complete')", name="state"),)
+    __table_args__ = (
+        CheckConstraint("state in ('queued', 'running', 'complete')", name="state"),
+        Index("ix_check_regressed", "concluded_at", postgresql_where=text("conclusion = 'regressed'")),
+    )
 
     id: Mapped[Id]
     project_id: Mapped[int] = mapped_column(ForeignKey("project.id"), index=True)

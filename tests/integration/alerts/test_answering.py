@@ -117,6 +117,9 @@ def test_precision_and_recall_follow_from_what_people_say(team: Team, two: list[
     assert (quality["recall"]["k"], quality["recall"]["n"], quality["open"]) == (1, 2, 0)
     assert quality["precision"]["low"] == pytest.approx(0.0945, abs=1e-3)
     assert team.get("alerts/quality", benchmark="resize")["precision"]["share"] == 1.0
+    headers = {"Authorization": f"Bearer {team.token}"}
+    page = team.client.get("/benchmarks?project=acme/vision&name=resize", headers=headers)
+    assert "1 alert real, 0 false alarms, 1 change missed" in Page(page.text).text
 
 
 @pytest.fixture

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
+from app.domain.notices import Acceptance
+from app.store.repositories import origins
+from app.store.tables import ChangePoint
 from tests.factories import results
 from tests.factories.histories import noisy, sha, stepped
 from tests.integration.alerts.conftest import Team
@@ -88,3 +93,25 @@ def test_only_what_nobody_asked_for_by_hand_raises_an_alert(team: Team) -> None:
     nightly = team.check(trigger="schedule")
     (alert,) = team.raised()
     assert [check["id"] for check in alert["checks"]] == [nightly]
+
+
+def test_what_is_accepted_on_the_pull_request_is_accepted_and_what_is_taken_back_was_noise(
+    team: Team,
+) -> None:
+    team.grow("resize", stepped(40, 20, 0.2, seed=1))
+    team.grow("crop", stepped(40, 30, 0.3, seed=2))
+    crop, resize = team.raised()
+    with team.service.database.session() as session:
+        told = Acceptance("ann", "wanted: exact", datetime.now(UTC), 12)
+        origins.accept(session, resize["changes"][0]["id"], None, told)
+        change = session.get_one(ChangePoint, crop["changes"][0]["id"])
+        change.state, change.closed_at, change.reason = "corrected", datetime.now(UTC), "it is a spike"
+    assert team.raised() == []
+    accepted, noise = (team.get(f"alerts/{alert['id']}") for alert in (resize, crop))
+    assert (accepted["state"], accepted["history"][-1]["by"]) == ("accepted", "ann")
+    assert accepted["changes"][0]["accepted_by"] == "ann"
+    assert (noise["state"], noise["changes"][0]["stands"], noise["n_changes"]) == ("noise", False, 0)
+    assert [(deed["what"], deed.get("comment")) for deed in noise["history"][1:]] == [
+        ("left", "it is a spike"),
+        ("moved", "all that it told of was taken back"),
+    ]
