@@ -9,7 +9,8 @@ from typing import Literal
 
 from sqlalchemy.orm import Session
 
-from app.analysis.grades import grade_of_device, sd_between_neighbours, smallest_effect, smallest_step
+from app.analysis.grades import grade_of_device, smallest_effect
+from app.analysis.history_noise import sd_between_neighbours, smallest_step
 from app.analysis.judge import Grade
 from app.analysis.sequential import MIN_PAIRS, MINIMUM_EFFECT
 from app.domain.metrics import metric

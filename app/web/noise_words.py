@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from app.analysis.grades import LARGEST_SD, PAIRS, STEP_POINTS
+from app.analysis.grades import LARGEST_SD, PAIRS
+from app.analysis.history_noise import STEP_POINTS
 from app.analysis.judge import GRADE_A_SD, GRADE_B_SD
 from app.reports.quantities import ABSENT, percent, threshold
 from app.reports.words import count

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.analysis.grades import smallest_effect, smallest_step
+from app.analysis.grades import smallest_effect
+from app.analysis.history_noise import smallest_step
 from app.services.weigh_noise import Devices, Known, Noise
 from app.web.noise_words import detectable_sentence, noise_sentence
 
