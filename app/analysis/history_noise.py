@@ -1,4 +1,4 @@
-"""The noise of a history, and the smallest step that it shows: where nobody measures in pairs, neighbours stand for one."""
+"""The noise of a history, and the smallest step that it shows: where nobody measures in pairs, neighbours are one."""
 
 from __future__ import annotations
 
