@@ -13,26 +13,49 @@ from app.domain.alerts import Cause, CommitSpan, Kin, Symptom
 
 
 def cause_of(symptom: Symptom, causes: Iterable[Cause]) -> Cause | None:
-    """Return the first of the causes that is the symptom's; None where it has none of them."""
-    return next((cause for cause in causes if is_of(symptom, cause)), None)
+    """Return the cause that the symptom has by the strongest rule, of several the first; None where it has none."""
+    known = list(causes)
+    return next((cause for rule in _RULES for cause in known if rule(symptom, cause)), None)
 
 
 def is_of(symptom: Symptom, cause: Cause) -> bool:
     """Say whether a symptom has this cause."""
-    if symptom.corrects in cause.change_ids:
-        return True
-    if symptom.pull is not None and cause.pull is not None:
-        return symptom.pull == cause.pull
-    if symptom.branch != cause.branch:
-        return False
-    if symptom.span.commit == cause.span.commit:
-        return True
-    return overlap(symptom.span, cause.span) and is_akin(symptom.kin, cause.kin)
+    return cause_of(symptom, [cause]) is not None
+
+
+def _takes_its_place(symptom: Symptom, cause: Cause) -> bool:
+    return symptom.corrects is not None and symptom.corrects in cause.change_ids
+
+
+def _is_of_its_pull(symptom: Symptom, cause: Cause) -> bool:
+    return symptom.pull is not None and symptom.pull == cause.pull
+
+
+def _can_be_one(symptom: Symptom, cause: Cause) -> bool:
+    """Two pull requests are two causes, and so are two branches."""
+    are_two = None not in (symptom.pull, cause.pull) and symptom.pull != cause.pull
+    return symptom.branch == cause.branch and not are_two
+
+
+def _begins_where_it_does(symptom: Symptom, cause: Cause) -> bool:
+    return _can_be_one(symptom, cause) and symptom.span.commit == cause.span.commit
+
+
+def _overlaps_it(symptom: Symptom, cause: Cause) -> bool:
+    can_be = _can_be_one(symptom, cause) and overlap(symptom.span, cause.span)
+    return can_be and is_akin(symptom.kin, cause.kin)
+
+
+_RULES = (_takes_its_place, _is_of_its_pull, _begins_where_it_does, _overlaps_it)
+"""The strongest first."""
 
 
 def comes_back_to(symptom: Symptom, cause: Cause) -> bool:
-    """Say whether a symptom is what a closed cause was, once more: the same numbers on the same branch."""
-    return symptom.branch == cause.branch and bool(symptom.kin) and symptom.kin <= cause.kin
+    """Say whether a symptom is what a closed cause was, once more: the same series on the same branch, later."""
+    last, its_last = symptom.span.last_place, cause.span.last_place
+    is_earlier = last is not None and its_last is not None and last <= its_last
+    its_own = symptom.branch == cause.branch and bool(symptom.kin) and symptom.kin <= cause.kin
+    return its_own and not is_earlier
 
 
 def overlap(one: CommitSpan, other: CommitSpan) -> bool:

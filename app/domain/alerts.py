@@ -61,6 +61,7 @@ class Kin:
     benchmark: str
     metric: str
     device_class: str
+    params_key: str = ""
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,8 @@ class Cause:
     pull: tuple[int, int] | None
     change_ids: set[int]
     state: AlertState
+    settled_itself: bool = False
+    """Whether it was the service that closed it, and nobody."""
 
 
 @dataclass(frozen=True)

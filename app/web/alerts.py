@@ -173,8 +173,11 @@ def _answer(form: dict[str, str], answerer: Principal) -> Answer:
     state = form.get("state", "")
     if state and state not in set(AlertState):
         raise DataError(f"there is no state {state!r}")
-    owner = answerer.name if form.get("take") else form.get("owner")
-    return Answer(AlertState(state) if state else None, owner, form.get("comment", ""))
+    owner = answerer.name if form.get("take") else form.get("owner", "")
+    is_meant = bool(form.get("take")) or owner != form.get(
+        "had", ""
+    )  # what is left as it was shown says nothing
+    return Answer(AlertState(state) if state else None, owner if is_meant else None, form.get("comment", ""))
 
 
 def _lead_to(

@@ -18,9 +18,10 @@
   async function renew() {
     if (isInUse()) { plan(); return; }
     const answer = await fetch(location.href, {headers: {Accept: "text/html"}}).catch(() => null);
-    if (answer === null) { plan(); return; }  // the service is away, and may come back
+    const text = answer?.ok ? await answer.text().catch(() => null) : null;
+    if (text === null) { plan(); return; }  // the service is away, and may come back
     if (answer.redirected) { location.assign(answer.url); return; }
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html"), found = page.getElementById("main");
+    const page = new DOMParser().parseFromString(text, "text/html"), found = page.getElementById("main");
     if (!found || !found.dataset.refresh) { location.reload(); return; }  // it has ended, and may have other scripts
     document.title = page.title;
     take(found);

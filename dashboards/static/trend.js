@@ -71,7 +71,7 @@
     const reference = isRelative() ? values.get(referenceCommit()) : null;
     return state.shown.points.commit.map((sha) => {
       const value = values.get(sha);
-      if (value === undefined || reference === undefined) return null;
+      if (value === undefined || reference === undefined || reference === 0) return null;
       return reference === null ? value : 100 * (value / reference - 1);
     });
   }
@@ -287,7 +287,7 @@
     const missing = wanted.filter((id) => !others.has(id));
     return Promise.all(missing.map((id) => fetch(`/api/v1/series/${id}/trend?branch=${encodeURIComponent(given.branch)}&columns=10000`)
       .then((answer) => answer.ok ? answer.json() : null)
-      .then((found) => { if (found) others.set(id, found); })
+      .then((found) => { if (found && boxes.some((one) => one.value === id && one.checked)) others.set(id, found); })
       .catch(() => {})))
       .then(() => { mark(); redraw(); });
   }

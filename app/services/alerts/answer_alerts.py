@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
@@ -15,6 +15,7 @@ from app.services.alerts.raise_alerts import reopen
 from app.services.change_settled import want_following
 from app.services.visibility import may_see
 from app.store.repositories import alerts, clock, origins
+from app.store.repositories.alerts import Told
 from app.store.tables import Alert
 
 MOST_AT_ONCE = 200
@@ -80,6 +81,8 @@ def _answer(session: Session, row: Alert, by: str, answer: Answer) -> None:
 
 
 def _move(session: Session, row: Alert, by: str, state: AlertState, comment: str) -> None:
+    if row.state == AlertState.ACCEPTED:
+        _take_back_acceptance(session, row)
     if row.state in CLOSED_STATES and state in OPEN_STATES:
         reopen(session, row, by, comment)
         row.state = state
@@ -98,6 +101,16 @@ def _accept(session: Session, row: Alert, by: str, reason: str) -> None:
     told = [its for its in alerts.told_changes(session, [row.id], most=None) if its.stands]
     for its in told:
         origins.accept(session, its.change.id, row.repository_id, said)
+    _have_told(session, row, told)
+
+
+def _take_back_acceptance(session: Session, row: Alert) -> None:
+    told = alerts.told_changes(session, [row.id], most=None)
+    origins.take_back_acceptances(session, [its.change.id for its in told])
+    _have_told(session, row, told)
+
+
+def _have_told(session: Session, row: Alert, told: Iterable[Told]) -> None:
     if origins.repositories_of(session, row.project_id):
         for commit_id in sorted({its.change.commit_id for its in told}):
             want_following(session, commit_id)

@@ -1,7 +1,8 @@
 """Alerts are raised: a confirmed change for the worse or a failed check joins the alert of its cause, or begins one.
 
-What joins an alert that people have closed leaves it closed: they have said what its cause is. Only what was fixed is
-opened again, when a later push to the same pull request fails, or the same numbers are worse once more.
+What joins an alert that people have closed leaves it closed: they have said what its cause is. What the service closed
+is opened again by a further change, and what was fixed when a later push to the same pull request fails, or the same
+series are worse once more.
 """
 
 from __future__ import annotations
@@ -78,8 +79,9 @@ def _span(previous: Commit, commit: Commit) -> CommitSpan:
 
 def _causes(session: Session, project_id: int) -> list[Cause]:
     """Return what the project's alerts know of their causes, the open ones first."""
-    rows = alerts.of_project(session, project_id, WITHIN)
-    ids = [row.id for row in rows]
+    ids = [row.id for row in alerts.of_project(session, project_id, WITHIN)]
+    rows = alerts.locked(session, ids)[::-1]  # in the order in which whoever answers several locks them, too
+    closed_by = alerts.closed_by(session, ids)
     changes, kin = alerts.changes_of(session, ids), alerts.kin_of(session, ids)
     places = alerts.places(session, {id_ for row in rows for id_ in (row.previous_commit_id, row.commit_id)})
     causes = [
@@ -96,6 +98,7 @@ def _causes(session: Session, project_id: int) -> list[Cause]:
             pull=_pull(row),
             change_ids=set(changes.get(row.id, ())),
             state=AlertState(row.state),
+            settled_itself=row.state not in OPEN_STATES and closed_by.get(row.id) == SERVICE,
         )
         for row in rows
     ]
@@ -109,13 +112,14 @@ def _pull(row: Alert) -> tuple[int, int] | None:
 def _tell(session: Session, project_id: int, symptom: Symptom, causes: list[Cause]) -> None:
     its_own = cause_of(symptom, causes)
     if its_own is not None:
-        is_back = symptom.check_id is not None and its_own.state == AlertState.FIXED
+        is_check = symptom.check_id is not None
+        is_back = its_own.state == AlertState.FIXED if is_check else its_own.settled_itself
         _join(session, symptom, its_own, is_back=is_back)
         return
     fixed = (cause for cause in causes if cause.state == AlertState.FIXED and cause.change_ids)
     earlier = next((cause for cause in fixed if comes_back_to(symptom, cause)), None)
     if earlier is not None and symptom.change_id is not None:
-        earlier.span = symptom.span  # it came with other commits this time
+        earlier.span, earlier.pull = symptom.span, symptom.pull  # it came with others this time
         _join(session, symptom, earlier, is_back=True)
     else:
         causes.insert(0, _begin(session, project_id, symptom))
@@ -146,15 +150,17 @@ def _join(session: Session, symptom: Symptom, cause: Cause, *, is_back: bool) ->
     (row,) = alerts.locked(session, [cause.alert_id])
     _add(session, row.id, symptom)
     if symptom.change_id is not None:
+        is_better_known = symptom.corrects in cause.change_ids
         cause.change_ids.add(symptom.change_id)
-        cause.span = narrowed(cause.span, symptom.span)
+        spans = (symptom.span, cause.span) if is_better_known else (cause.span, symptom.span)
+        cause.span = narrowed(*spans)
         row.previous_commit_id, row.commit_id = cause.span.previous, cause.span.commit
     cause.kin |= symptom.kin
     cause.pull = cause.pull or symptom.pull
     row.repository_id, row.number = cause.pull or (None, None)
     alerts.log(session, row.id, SERVICE, AlertEvent.JOINED, **_named(symptom))
     if is_back:
-        cause.state = AlertState.NEW
+        cause.state, cause.settled_itself = AlertState.NEW, False
         reopen(session, row, SERVICE, "it is back")
 
 

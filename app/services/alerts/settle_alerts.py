@@ -16,7 +16,7 @@ def settle_alerts(session: Session, project_id: int) -> int:
     """Close the project's open alerts that nobody has to look at any more; return how many."""
     alerts.lock_project(session, project_id)
     _tell_gone(session, project_id)
-    still_open = [row for row in alerts.of_project(session, project_id, WITHIN) if row.state in OPEN_STATES]
+    still_open = _left_to_us(session, project_id)
     ids = [row.id for row in still_open]
     standing, told = alerts.standing(session, ids), alerts.changes_of(session, ids)
     pulls = alerts.answered_pulls(session, still_open)
@@ -32,6 +32,13 @@ def settle_alerts(session: Session, project_id: int) -> int:
         elif row.id in told:
             n_closed += _close(session, row, AlertState.NOISE, SERVICE, "all that it told of was taken back")
     return n_closed
+
+
+def _left_to_us(session: Session, project_id: int) -> list[Alert]:
+    """Lock and return the open alerts, but for those that somebody has opened again: he knows why."""
+    ids = [row.id for row in alerts.of_project(session, project_id, WITHIN) if row.state in OPEN_STATES]
+    theirs = alerts.reopened_by_people(session, ids)
+    return [row for row in alerts.locked(session, ids) if row.state in OPEN_STATES and row.id not in theirs]
 
 
 def _tell_gone(session: Session, project_id: int) -> None:

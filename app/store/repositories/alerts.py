@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Float, Integer, case, cast, exists, func, or_, select, union
 from sqlalchemy.orm import Session, aliased
 
-from app.domain.alerts import OPEN_STATES, AlertEvent, AlertState, Kin
+from app.domain.alerts import OPEN_STATES, SERVICE, AlertEvent, AlertState, Kin
 from app.domain.changes import ChangeState
 from app.domain.verdicts import Conclusion, Verdict
 from app.store import tables
@@ -38,6 +38,9 @@ from app.store.tables import (
 
 TRIGGERS = ("pull_request", "push", "schedule")
 """Checks that nobody asked for by hand: who did sees himself what came of it."""
+
+ORIGIN_WAIT = timedelta(minutes=3)
+"""How long a change is waited for whose pull request the forge is still asked for: that tells its cause."""
 
 _LOCK = 0x616C6572
 UNDONE = 0.75
@@ -86,7 +89,7 @@ def new_changes(session: Session, project_id: int, within: timedelta, limit: int
     """Return the project's changes that no alert tells of, in id order."""
     previous = aliased(Commit)
     rows = session.execute(
-        select(ChangePoint, BenchmarkCase.benchmark, Series, previous, Commit, Origin)
+        select(ChangePoint, BenchmarkCase, Series, previous, Commit, Origin)
         .join(Series, Series.id == ChangePoint.series_id)
         .join(BenchmarkCase, BenchmarkCase.id == Series.case_id)
         .join(Commit, Commit.id == ChangePoint.commit_id)
@@ -99,12 +102,12 @@ def new_changes(session: Session, project_id: int, within: timedelta, limit: int
     return [
         NewChange(
             change,
-            Kin(benchmark, its.metric, its.device_class),
+            Kin(case.benchmark, its.metric, its.device_class, case.params_key),
             its_previous,
             commit,
             None if origin is None or origin.number is None else (origin.repository_id, origin.number),
         )
-        for change, benchmark, its, its_previous, commit, origin in rows
+        for change, case, its, its_previous, commit, origin in rows
     ]
 
 
@@ -136,6 +139,15 @@ def new_checks(session: Session, project_id: int, within: timedelta, limit: int)
 
 def _new_change(within: timedelta) -> tuple[Any, ...]:
     its = aliased(Series)
+    is_asked_about = exists().where(
+        Repository.project_id == ChangePoint.project_id,
+        Repository.branch == ChangePoint.branch,
+        Repository.is_connected,
+    )
+    is_answered = or_(
+        exists().where(Origin.change_point_id == ChangePoint.id).correlate(ChangePoint),
+        ChangePoint.confirmed_at < func.clock_timestamp() - ORIGIN_WAIT,
+    )
     better = (
         select(its.better).where(its.id == ChangePoint.series_id).correlate(ChangePoint).scalar_subquery()
     )
@@ -145,6 +157,7 @@ def _new_change(within: timedelta) -> tuple[Any, ...]:
         ChangePoint.confirmed_at > func.clock_timestamp() - within,
         (ChangePoint.after > ChangePoint.before) == (better == "lower"),
         ~exists().where(AlertChange.change_point_id == ChangePoint.id),
+        or_(~is_asked_about, is_answered),
     )
 
 
@@ -189,7 +202,13 @@ def kin_of(session: Session, alert_ids: Collection[int]) -> dict[int, set[Kin]]:
     """Return what the symptoms of each alert are about."""
     found: dict[int, set[Kin]] = defaultdict(set)
     rows = session.execute(
-        select(AlertChange.alert_id, BenchmarkCase.benchmark, Series.metric, Series.device_class)
+        select(
+            AlertChange.alert_id,
+            BenchmarkCase.benchmark,
+            Series.metric,
+            Series.device_class,
+            BenchmarkCase.params_key,
+        )
         .join(ChangePoint, ChangePoint.id == AlertChange.change_point_id)
         .join(Series, Series.id == ChangePoint.series_id)
         .join(BenchmarkCase, BenchmarkCase.id == Series.case_id)
@@ -208,7 +227,7 @@ def kin_of_checks(session: Session, check_ids: Collection[int]) -> dict[int, set
     """Return what became worse by each check."""
     verdict = tables.Verdict
     rows = session.execute(
-        select(Check.id, BenchmarkCase.benchmark, verdict.metric, Job.device_class)
+        select(Check.id, BenchmarkCase.benchmark, verdict.metric, Job.device_class, BenchmarkCase.params_key)
         .join(RequestJob, RequestJob.request_id == Check.request_id)
         .join(Job, Job.id == RequestJob.job_id)
         .join(Run, Run.job_id == Job.id)
@@ -242,6 +261,24 @@ def locked(session: Session, alert_ids: Collection[int]) -> Sequence[Alert]:
     return session.scalars(query.execution_options(populate_existing=True)).all()
 
 
+def closed_by(session: Session, alert_ids: Collection[int]) -> dict[int, str]:
+    """Return who moved each of these alerts last."""
+    rows = session.execute(
+        select(AlertLog.alert_id, AlertLog.by)
+        .where(AlertLog.alert_id.in_(alert_ids), AlertLog.what == AlertEvent.MOVED)
+        .order_by(AlertLog.id)
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+def reopened_by_people(session: Session, alert_ids: Collection[int]) -> set[int]:
+    """Return those of these alerts that somebody has opened again."""
+    query = select(AlertLog.alert_id).where(
+        AlertLog.alert_id.in_(alert_ids), AlertLog.what == AlertEvent.REOPENED, AlertLog.by != SERVICE
+    )
+    return set(session.scalars(query))
+
+
 def gone(session: Session, project_id: int) -> Sequence[tuple[AlertChange, ChangePoint]]:
     """Return the change points of the project's alerts that were taken back, and whose alert does not say so yet."""
     rows = session.execute(
@@ -273,23 +310,29 @@ def standing(session: Session, alert_ids: Collection[int]) -> dict[int, Standing
     """Return how the changes of these alerts stand; none where none of them stands."""
     mended = _mended_by().lateral("mended")
     rows = session.execute(
-        select(
-            AlertChange.alert_id,
-            func.count(),
-            func.count(Acceptance.change_point_id),
-            func.count(mended.c.sha),
-            func.max(Acceptance.accepted_by),
-            func.max(Acceptance.reason),
-            func.max(mended.c.sha),
-        )
+        select(AlertChange.alert_id, Acceptance, mended.c.sha, mended.c.confirmed_at)
         .join(ChangePoint, ChangePoint.id == AlertChange.change_point_id)
-        .join(Series, Series.id == ChangePoint.series_id)
         .outerjoin(Acceptance, Acceptance.change_point_id == ChangePoint.id)
         .outerjoin(mended, mended.c.series_id == ChangePoint.series_id)
         .where(AlertChange.alert_id.in_(alert_ids), ChangePoint.state == ChangeState.CONFIRMED)
-        .group_by(AlertChange.alert_id)
     )
-    return {row[0]: Standing(*row[1:]) for row in rows}
+    by_alert: dict[int, list[Any]] = defaultdict(list)
+    for row in rows:
+        by_alert[row[0]].append(row)
+    return {alert_id: _standing(its) for alert_id, its in by_alert.items()}
+
+
+def _standing(rows: Sequence[Any]) -> Standing:
+    accepted = sorted((row[1] for row in rows if row[1] is not None), key=lambda its: its.accepted_at)
+    mended = sorted((row[3], row[2]) for row in rows if row[2] is not None)
+    return Standing(
+        n=len(rows),
+        n_accepted=len(accepted),
+        n_mended=len(mended),
+        accepted_by=accepted[-1].accepted_by if accepted else None,
+        reason=accepted[-1].reason if accepted else None,
+        mended_by=mended[-1][1] if mended else None,
+    )
 
 
 def _mended_by() -> Any:
@@ -297,7 +340,7 @@ def _mended_by() -> Any:
     later = aliased(ChangePoint)
     undone = (ChangePoint.after - later.after) / cast(ChangePoint.after - ChangePoint.before, Float)
     return (
-        select(later.series_id, Commit.sha)
+        select(later.series_id, later.confirmed_at, Commit.sha)
         .join(Commit, Commit.id == later.commit_id)
         .where(
             later.series_id == ChangePoint.series_id,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy import ColumnElement, Select, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
@@ -173,6 +173,12 @@ def accept(session: Session, change_id: int, repository_id: int | None, said: Ac
         accepted_at=said.at,
     )
     session.execute(statement.on_conflict_do_nothing(index_elements=["change_point_id"]))
+
+
+def take_back_acceptances(session: Session, change_ids: Collection[int]) -> None:
+    """Forget that these changes are wanted."""
+    its = tables.Acceptance
+    session.execute(delete(its).where(its.change_point_id.in_(change_ids)))
 
 
 def acceptances(session: Session, change_ids: Collection[int]) -> dict[int, Acceptance]:

@@ -65,6 +65,9 @@ def test_accepting_needs_a_reason_and_accepts_the_changes(team: Team, two: list[
     (change,) = team.series["resize"].changes()
     assert (change["acceptance"]["by"], change["acceptance"]["reason"]) == ("admin", "wanted: exact")
     assert [alert["id"] for alert in team.raised()] == [two[1]["id"]]
+    team.post(path, state="investigating", comment="no, not wanted")
+    assert team.series["resize"].changes()[0]["acceptance"] is None
+    assert len(team.raised()) == 2, "what somebody has opened again is left to people"
 
 
 def test_several_are_answered_together_or_none(team: Team, two: list[dict[str, Any]]) -> None:
@@ -142,6 +145,13 @@ def test_pages_show_and_answer_alerts(team: Team, window: TestClient, two: list[
     assert [alert["state"] for alert in team.alerts(owner="admin")] == ["acknowledged"]
     path = f"/alerts/{two[1]['id']}"
     assert "needs a reason" in window.post(path, data={"state": "accepted"}, headers=SAME_ORIGIN).text
+    team.post(f"alerts/{two[1]['id']}", owner="bob")
+    window.post(path, data={"owner": "ann", "had": "ann", "comment": "x"}, headers=SAME_ORIGIN)
+    assert [alert["id"] for alert in team.alerts(owner="bob")] == [two[1]["id"]], (
+        "an older page takes nothing"
+    )
+    window.post(path, data={"owner": "", "had": "bob"}, headers=SAME_ORIGIN)
+    assert team.alerts(owner="bob") == []
     window.post(path, data={"state": "noise", "comment": HOSTILE}, headers=SAME_ORIGIN)
     shown = window.get(path).text
     assert "<script>alert" not in shown

@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from sqlalchemy import select
 
 from app.domain.notices import Acceptance
 from app.store.repositories import origins
-from app.store.tables import ChangePoint
+from app.store.tables import ChangePoint, Origin
 from tests.factories import results
 from tests.factories.histories import noisy, sha, stepped
 from tests.integration.alerts.conftest import Team
@@ -115,3 +116,29 @@ def test_what_is_accepted_on_the_pull_request_is_accepted_and_what_is_taken_back
         ("left", "it is a spike"),
         ("moved", "all that it told of was taken back"),
     ]
+
+
+def test_a_further_change_opens_what_the_service_had_closed(team: Team) -> None:
+    team.grow("resize", stepped(40, 20, 0.2, seed=1))
+    (alert,) = team.raised()
+    with team.service.database.session() as session:
+        change = session.get_one(ChangePoint, alert["changes"][0]["id"])
+        change.state, change.closed_at = "corrected", datetime.now(UTC)
+    assert team.raised() == []
+    team.grow("crop", stepped(40, 20, 0.5, seed=2))
+    (again,) = team.raised()
+    assert (again["id"], again["state"], again["n_changes"]) == (alert["id"], "new", 1)
+    assert team.get(f"alerts/{alert['id']}")["history"][-1]["what"] == "reopened"
+
+
+def test_a_change_is_waited_for_whose_pull_request_is_not_known_yet(team: Team) -> None:
+    team.pull(team.check())
+    (alert,) = team.raised()
+    team.grow("resize", stepped(40, 20, 0.2, seed=1))
+    assert team.raised() == [alert]
+    with team.service.database.session() as session:
+        change_id = session.scalars(select(ChangePoint.id)).one()
+        its = {"repository_id": 1, "number": 12, "commits": [], "n_commits": 1, "shown": "confirmed"}
+        session.add(Origin(change_point_id=change_id, **its))
+    (same,) = team.raised()
+    assert (same["id"], same["n_changes"], same["n_checks"]) == (alert["id"], 1, 1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.analysis.causes import comes_back_to, is_of, narrowed, overlap
+from app.analysis.causes import cause_of, comes_back_to, is_of, narrowed, overlap
 from app.domain.alerts import AlertState, Cause, CommitSpan, Kin, Symptom
 
 RESIZE = Kin("resize", "latency_p50", "h100")
@@ -57,6 +57,18 @@ def test_a_pull_request_is_one_cause_and_keeps_others_apart() -> None:
 
 def test_what_takes_the_place_of_a_change_is_of_its_cause() -> None:
     assert is_of(symptom(span(7, 8), corrects=3), cause(span(1, 2), change_ids={3}))
+
+
+def test_the_strongest_rule_counts_whichever_cause_is_first() -> None:
+    newer = cause(span(4, 9), RESIZE, alert_id=9)
+    its_own = cause(span(1, 2), RESIZE, alert_id=3, change_ids={7})
+    of_pull = cause(span(20, 21), alert_id=4, pull=(1, 12))
+    assert cause_of(symptom(span(5, 8), RESIZE, corrects=7), [newer, its_own]) is its_own
+    assert cause_of(symptom(span(5, 8), RESIZE, pull=(1, 12)), [newer, of_pull]) is of_pull
+
+
+def test_what_is_earlier_does_not_come_back() -> None:
+    assert not comes_back_to(symptom(span(1, 2), RESIZE), cause(span(7, 8), RESIZE))
 
 
 def test_the_same_numbers_come_back_and_others_do_not() -> None:
