@@ -141,6 +141,10 @@ class ServiceSettings(BaseSettings):
         web = self.github_url.rstrip("/")
         return "https://api.github.com" if web == "https://github.com" else f"{web}/api/v3"
 
+    def pull_address(self, slug: str, number: int) -> str:
+        """Where people see a pull request."""
+        return f"{self.github_url.rstrip('/')}/{slug}/pull/{number}"
+
     @property
     def has_github(self) -> bool:
         """Whether Ratchet is known to a GitHub."""

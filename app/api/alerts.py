@@ -88,7 +88,7 @@ def get_alerts(
     found = list_alerts(
         session,
         reader,
-        forge_url=service.settings.github_url.rstrip("/"),
+        settings=service.settings,
         project=project,
         states=states_of(state or ("open",)),
         owner=owner,
@@ -114,7 +114,7 @@ def get_quality(
 @router.get("/alerts/{alert_id}", responses=answers(AlertAnswer, 404))
 def get_alert(service: ServiceDep, session: SessionDep, reader: Reader, alert_id: AlertId) -> dict[str, Any]:
     """Return one alert with all that it tells, and who did what with it."""
-    found = read_alert(session, reader, alert_id, forge_url=service.settings.github_url.rstrip("/"))
+    found = read_alert(session, reader, alert_id, settings=service.settings)
     return alert_document(found)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from app.domain.errors import Problem
+from app.domain.parts import in_parts
 from app.formats.imported.documents import PreparedDocument, Preparing
 from app.integrations.service_client import ServiceClient
 
@@ -32,26 +33,16 @@ def post_all(
 ) -> Posted:
     """Post the documents; results that a service refuses are noted in `preparing`, and the rest is posted again."""
     posted, done = Posted(), 0
-    for batch in _batches(sorted(documents, key=lambda document: document.order)):
+    in_order = sorted(documents, key=lambda document: document.order)
+    for batch in in_parts(
+        in_order, most=MOST_DOCUMENTS, size_of=lambda document: len(document.line), largest=MOST_B
+    ):
         left = batch
         while left:
             left = _post(client, left, preparing, posted)
         done += len(batch)
         progress(done, len(documents))
     return posted
-
-
-def _batches(documents: Sequence[PreparedDocument]) -> Iterator[list[PreparedDocument]]:
-    batch: list[PreparedDocument] = []
-    size = 0
-    for document in documents:
-        if batch and (len(batch) == MOST_DOCUMENTS or size + len(document.line) > MOST_B):
-            yield batch
-            batch, size = [], 0
-        batch.append(document)
-        size += len(document.line)
-    if batch:
-        yield batch
 
 
 def _post(

@@ -12,9 +12,7 @@ something moved, but not the code.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
 
 class AlertState(StrEnum):
@@ -107,14 +105,3 @@ class Cause:
     state: AlertState
     settled_itself: bool = False
     """Whether it was the service that closed it, and nobody."""
-
-
-@dataclass(frozen=True)
-class AlertEntry:
-    """One line of an alert's history."""
-
-    id: int
-    at: datetime
-    by: str
-    what: AlertEvent
-    detail: dict[str, Any]

@@ -15,6 +15,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from app.domain.parts import in_parts
 from app.formats.exported import Tally
 from app.formats.imported.documents import MOST_RESULTS, MOST_VALUES, label
 from app.reports.documents import json_line
@@ -69,24 +70,13 @@ def _documents(
         run = runs[number]
         machine, software = environments.get(run.environment_id or 0, ({}, {}))
         environment = machine if run.upload_id is not None else {"machine": machine, "software": software}
-        for some in _parts(results):
+        # As large as an import has them, so that it takes each as it is.
+        for some in in_parts(
+            results, most=MOST_RESULTS, size_of=lambda one: len(one.values), largest=MOST_VALUES
+        ):
             yield _head(project, run, some[0].device_class, environment) | {
                 "results": [_result(one) for one in some]
             }
-
-
-def _parts(results: Iterable[ExportedResult]) -> Iterator[list[ExportedResult]]:
-    """Yield the results in parts that are as large as an import has them, so that it takes each as it is."""
-    part: list[ExportedResult] = []
-    n_values = 0
-    for one in results:
-        if part and (len(part) == MOST_RESULTS or n_values + len(one.values) > MOST_VALUES):
-            yield part
-            part, n_values = [], 0
-        part.append(one)
-        n_values += len(one.values)
-    if part:
-        yield part
 
 
 def _head(project: str, run: ExportedRun, device_class: str, environment: dict[str, Any]) -> dict[str, Any]:

@@ -35,6 +35,5 @@ def read_attention(
 
     Raises NotFoundError for an unknown project.
     """
-    forge_url = settings.github_url.rstrip("/")
-    lines, n_open = newest_open(session, principal, forge_url=forge_url, project=project, limit=NEWEST)
+    lines, n_open = newest_open(session, principal, settings=settings, project=project, limit=NEWEST)
     return Attention(alerts=lines, n_alerts=n_open, troubles=fleet_troubles(session, settings))

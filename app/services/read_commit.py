@@ -18,7 +18,7 @@ from app.services.list_checks import CheckLine, commit_ref, list_checks
 from app.services.list_runs import RunLine, list_runs
 from app.services.query_changes import is_worse
 from app.services.query_runs import upload_name
-from app.services.visibility import visible_project
+from app.services.visibility import bound_project, visible_project
 from app.store.repositories import changes, projects, sides
 from app.store.repositories.changes import ChangeContext
 from app.store.tables import Commit, Project
@@ -135,7 +135,7 @@ def read_commit(session: Session, principal: Principal | None, project: str, dig
 
 
 def _only_project(session: Session, principal: Principal | None) -> str:
-    names = projects.names(session, project_id=principal.project_id if principal else None)
+    names = projects.names(session, project_id=bound_project(principal))
     if len(names) != 1:
         raise UsageError(
             "there are several projects; say of which the commit is: ?project=NAME", code="no_project"

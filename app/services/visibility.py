@@ -15,6 +15,11 @@ def may_see(principal: Principal | None, project_id: int) -> bool:
     return principal is None or principal.project_id in (None, project_id)
 
 
+def bound_project(principal: Principal | None) -> int | None:
+    """Return the only project that the reader may see, or None for all."""
+    return principal.project_id if principal else None
+
+
 def visible_check(session: Session, principal: Principal | None, check_id: int) -> Check:
     """Return the check. Raises NotFoundError, the same for an unknown one and for one not to be seen."""
     check = checks.one(session, check_id)
@@ -38,4 +43,4 @@ def chosen_project(session: Session, principal: Principal | None, name: str | No
     """
     if name:
         return visible_project(session, principal, name).id
-    return principal.project_id if principal else None
+    return bound_project(principal)

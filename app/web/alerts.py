@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, BackgroundTasks, Query, Request, Response
-from starlette.responses import RedirectResponse
+from fastapi import APIRouter, Query, Request, Response
 
 from app.api.deps import ServiceDep, SessionDep
 from app.domain.alerts import AlertState
@@ -19,7 +18,8 @@ from app.services.alerts.report_missed import report_missed
 from app.store.repositories import projects
 from app.web.addresses import address
 from app.web.deps import Answerer, Before, BoundProject, Id, Text, Viewer
-from app.web.guard import local_path, secure
+from app.web.following import lead_to
+from app.web.guard import local_path
 from app.web.render import page
 from app.web.sign_in import Form
 from app.wiring import Service
@@ -61,7 +61,7 @@ def _list(
     found = list_alerts(
         session,
         viewer,
-        forge_url=_forge(service),
+        settings=service.settings,
         project=project or None,
         states=states_of((state,)),
         owner=owner,
@@ -92,7 +92,6 @@ def take_answers(
     answerer: Answerer,
     project_id: BoundProject,
     form: Form,
-    later: BackgroundTasks,
 ) -> Response:
     """Answer the chosen alerts, and lead back to the list."""
     chosen = [name.removeprefix(ALERT) for name in form if name.startswith(ALERT)]
@@ -102,7 +101,7 @@ def take_answers(
         )
     except DataError as error:
         return _list(request, service, session, answerer, project_id, problem=str(error))
-    return _lead_to(request, local_path(form.get("next") or "/alerts"), service, session, later)
+    return lead_to(request, local_path(form.get("next") or "/alerts"), service, session)
 
 
 @router.get("/alerts/{alert_id}")
@@ -125,7 +124,7 @@ def _one(
         request,
         "alert.html",
         status=422 if problem else 200,
-        alert=read_alert(session, viewer, alert_id, forge_url=_forge(service)),
+        alert=read_alert(session, viewer, alert_id, settings=service.settings),
         problem=problem,
         may_answer=_may_answer(viewer),
     )
@@ -139,14 +138,13 @@ def take_answer(
     answerer: Answerer,
     alert_id: Id,
     form: Form,
-    later: BackgroundTasks,
 ) -> Response:
     """Answer one alert, and lead back to it."""
     try:
         answer_alerts(session, answerer, [alert_id], _answer(form, answerer))
     except DataError as error:
         return _one(request, service, session, answerer, alert_id, str(error))
-    return _lead_to(request, f"/alerts/{alert_id}", service, session, later)
+    return lead_to(request, f"/alerts/{alert_id}", service, session)
 
 
 @router.post("/series/{series_id}/missed")
@@ -157,7 +155,6 @@ def take_missed(
     answerer: Answerer,
     series_id: Id,
     form: Form,
-    later: BackgroundTasks,
 ) -> Response:
     """Store that a change was missed, and lead back to the series."""
     branch = form.get("branch") or None
@@ -165,7 +162,7 @@ def take_missed(
         session, answerer, series_id, form.get("commit", "").strip(), branch=branch, note=form.get("note", "")
     )
     back = address(f"/series/{series_id}", {"branch": branch})
-    return _lead_to(request, back, service, session, later)
+    return lead_to(request, back, service, session)
 
 
 def _answer(form: dict[str, str], answerer: Principal) -> Answer:
@@ -180,17 +177,5 @@ def _answer(form: dict[str, str], answerer: Principal) -> Answer:
     return Answer(AlertState(state) if state else None, owner if is_meant else None, form.get("comment", ""))
 
 
-def _lead_to(
-    request: Request, path: str, service: ServiceDep, session: SessionDep, later: BackgroundTasks
-) -> Response:
-    session.commit()  # before the browser follows, and before the outbox is relayed
-    later.add_task(service.relay_soon)
-    return secure(RedirectResponse(path, 303), request)
-
-
 def _may_answer(viewer: Principal | None) -> bool:
     return viewer is not None and viewer.may(Scope.ALERTS_WRITE)
-
-
-def _forge(service: Service) -> str:
-    return service.settings.github_url.rstrip("/")

@@ -9,6 +9,7 @@ from fastapi import Depends, Path, Query, Request
 from app.api.deps import ServiceDep, SessionDep, get_principal
 from app.domain.errors import AccessError
 from app.services.access import Principal, Scope, principal_of_cookie
+from app.services.visibility import bound_project
 from app.web.guard import cookie_of
 
 _LARGEST_ID = 2**63 - 1
@@ -43,7 +44,7 @@ def _principal(request: Request, session: SessionDep) -> Principal | None:
 
 def get_bound_project(viewer: Annotated[Principal | None, Depends(get_viewer)]) -> int | None:
     """Return the only project that the viewer may see, or None for all."""
-    return viewer.project_id if viewer else None
+    return bound_project(viewer)
 
 
 def get_asker(viewer: Annotated[Principal | None, Depends(get_viewer)]) -> Principal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, BackgroundTasks, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import RedirectResponse
 
 from app.api.deps import ServiceDep, SessionDep
@@ -17,6 +17,7 @@ from app.services.forge.read_measurable import read_measurable
 from app.services.visibility import visible_project
 from app.web.checks import VisibleCheck
 from app.web.deps import Asker, Id, Viewer
+from app.web.following import lead_to
 from app.web.guard import secure
 from app.web.render import page
 from app.web.sign_in import Form
@@ -68,7 +69,6 @@ def take_wish(
     session: SessionDep,
     asker: Asker,
     form: Form,
-    later: BackgroundTasks,
 ) -> Response:
     """Have a pull request or a commit measured, and lead to what comes of it."""
     project = visible_project(session, asker, form.get("project", ""))
@@ -76,7 +76,7 @@ def take_wish(
         asked = ask_measure(session, asker, project, _wanted(form))
     except (ConflictError, DataError) as error:
         return _form(request, session, asker, project.name, form, str(error))
-    return _lead_to(request, asked.id, service, session, later)
+    return lead_to(request, f"/measure/{asked.id}", service, session)
 
 
 def _wanted(form: dict[str, str]) -> Wanted:
@@ -101,18 +101,10 @@ def take_wish_again(
     asker: Asker,
     check_id: VisibleCheck,
     form: Form,
-    later: BackgroundTasks,
 ) -> Response:
     """Have a check made again, and lead to what comes of it."""
-    return _lead_to(request, measure_again(session, asker, check_id).id, service, session, later)
-
-
-def _lead_to(
-    request: Request, request_id: int, service: ServiceDep, session: SessionDep, later: BackgroundTasks
-) -> Response:
-    session.commit()  # before the browser follows, and before the outbox is relayed
-    service.relay_soon()
-    return secure(RedirectResponse(f"/measure/{request_id}", 303), request)
+    again = measure_again(session, asker, check_id)
+    return lead_to(request, f"/measure/{again.id}", service, session)
 
 
 @router.get("/measure/{request_id}")

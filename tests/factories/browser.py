@@ -104,3 +104,10 @@ class Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._in not in ("style", "script", "title"):
             self._texts.append(data)
+
+
+def shown(client: TestClient, path: str) -> Page:
+    """Return the page at a path, which has to be there."""
+    answer = client.get(path)
+    assert answer.status_code == 200, answer.text
+    return Page(answer.text)

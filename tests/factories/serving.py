@@ -7,8 +7,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
 import uvicorn
+from fastapi.testclient import TestClient
 
+import app.commands.connection
+from app.integrations.service_client import ServiceClient
 from app.wiring import Service
 from tests.factories.application import application
 
@@ -27,3 +31,12 @@ def served(service: Service) -> Iterator[str]:
     yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     server.should_exit = True
     thread.join()
+
+
+def found_by_commands(client: TestClient, token: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have commands of this process find the client's service running, under this token."""
+    its = ServiceClient("http://testserver", token)
+    its._http = client  # type: ignore[assignment]
+    monkeypatch.setattr(its, "close", lambda: None)
+    client.headers["Authorization"] = f"Bearer {token}"
+    monkeypatch.setattr(app.commands.connection, "running_service", lambda: its)

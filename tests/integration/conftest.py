@@ -20,6 +20,7 @@ from app.store.session import Database, make_engine
 from app.store.tables import Table
 from app.wiring import Service
 from tests.factories.application import application
+from tests.factories.browser import browser
 from tests.factories.conformance import check_answer
 from tests.factories.snapshots import Beginnings
 
@@ -156,6 +157,12 @@ def _token(service: Service, name: str, *scopes: Scope) -> str:
 def admin_token(service: Service) -> str:
     """A token that may do everything but work."""
     return _token(service, "admin", Scope.ADMIN)
+
+
+@pytest.fixture
+def reader(service: Service, admin_token: str) -> TestClient:
+    """A browser of somebody who may see everything."""
+    return browser(service, admin_token)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from app.config import ServiceSettings
 from app.domain.alerts import OPEN_STATES, AlertEvent, AlertState
 from app.domain.errors import NotFoundError
 from app.domain.results import CommitRef
@@ -112,7 +113,7 @@ def list_alerts(
     session: Session,
     principal: Principal | None,
     *,
-    forge_url: str,
+    settings: ServiceSettings,
     project: str | None = None,
     states: Collection[AlertState] = (),
     owner: str | None = None,
@@ -124,7 +125,7 @@ def list_alerts(
     Args:
         session: the session.
         principal: who reads.
-        forge_url: where pull requests are, without a slash at the end.
+        settings: of the service.
         project: only this project's.
         states: only those in one of these states; empty means any.
         owner: only this person's; "" means those that nobody has.
@@ -139,7 +140,7 @@ def list_alerts(
     )
     shown = found[:limit]
     return AlertList(
-        lines=tuple(_lines(session, shown, forge_url, FEW)),
+        lines=tuple(_lines(session, shown, settings, FEW)),
         counts=alerts.counts(session, project_id),
         owners=tuple(alerts.owners(session, project_id)),
         older=shown[-1].alert.id if len(found) > limit else None,
@@ -147,7 +148,12 @@ def list_alerts(
 
 
 def newest_open(
-    session: Session, principal: Principal | None, *, forge_url: str, project: str | None, limit: int
+    session: Session,
+    principal: Principal | None,
+    *,
+    settings: ServiceSettings,
+    project: str | None,
+    limit: int,
 ) -> tuple[tuple[AlertLine, ...], int]:
     """Return the newest open alerts, and how many are open: in one statement where there are none."""
     project_id = chosen_project(session, principal, project)
@@ -155,25 +161,29 @@ def newest_open(
         session, project_id=project_id, states=OPEN_STATES, owner=None, before=None, limit=limit + 1
     )
     if len(found) <= limit:
-        return tuple(_lines(session, found, forge_url, FEW)), len(found)
+        return tuple(_lines(session, found, settings, FEW)), len(found)
     counts = alerts.counts(session, project_id)
     n_open = sum(counts.get(state, 0) for state in OPEN_STATES)
-    return tuple(_lines(session, found[:limit], forge_url, FEW)), n_open
+    return tuple(_lines(session, found[:limit], settings, FEW)), n_open
 
 
-def read_alert(session: Session, principal: Principal | None, alert_id: int, *, forge_url: str) -> WholeAlert:
+def read_alert(
+    session: Session, principal: Principal | None, alert_id: int, *, settings: ServiceSettings
+) -> WholeAlert:
     """Return one alert. Raises NotFoundError, the same for an unknown one and for one not to be seen."""
     found = alerts.listed(
         session, project_id=None, states=(), owner=None, before=None, limit=1, alert_id=alert_id
     )
     if not found or not may_see(principal, found[0].project.id):
         raise NotFoundError(f"there is no alert {alert_id} that you may see")
-    (line,) = _lines(session, found, forge_url, MANY)
+    (line,) = _lines(session, found, settings, MANY)
     log = alerts.history(session, alert_id, MANY)
     return WholeAlert(line, tuple(AlertDeed(row.at, row.by, AlertEvent(row.what), row.detail) for row in log))
 
 
-def _lines(session: Session, found: Iterable[Listed], forge_url: str, most: int) -> Iterable[AlertLine]:
+def _lines(
+    session: Session, found: Iterable[Listed], settings: ServiceSettings, most: int
+) -> Iterable[AlertLine]:
     rows = list(found)
     if not rows:
         return
@@ -195,7 +205,7 @@ def _lines(session: Session, found: Iterable[Listed], forge_url: str, most: int)
             commit=commit_ref(row.commit),
             previous=row.previous.sha,
             number=its.number,
-            pull_url=_pull_url(row.repository, its.number, forge_url),
+            pull_url=_pull_url(row.repository, its.number, settings),
             n_changes=row.n_changes,
             n_checks=row.n_checks,
             changes=tuple(changes[its.id]),
@@ -205,8 +215,8 @@ def _lines(session: Session, found: Iterable[Listed], forge_url: str, most: int)
         )
 
 
-def _pull_url(repository: Repository | None, number: int | None, forge_url: str) -> str | None:
-    return None if repository is None or number is None else f"{forge_url}/{repository.slug}/pull/{number}"
+def _pull_url(repository: Repository | None, number: int | None, settings: ServiceSettings) -> str | None:
+    return None if repository is None or number is None else settings.pull_address(repository.slug, number)
 
 
 def _change(told: Told) -> AlertChangeLine:

@@ -35,10 +35,10 @@ def settle_alerts(session: Session, project_id: int) -> int:
 
 
 def _left_to_us(session: Session, project_id: int) -> list[Alert]:
-    """Lock and return the open alerts, but for those that somebody has opened again: he knows why."""
-    ids = [row.id for row in alerts.of_project(session, project_id, WITHIN) if row.state in OPEN_STATES]
-    theirs = alerts.reopened_by_people(session, ids)
-    return [row for row in alerts.locked(session, ids) if row.state in OPEN_STATES and row.id not in theirs]
+    """Return the open alerts in id order, but for those that somebody has opened again: he knows why."""
+    rows = [row for row in alerts.of_project(session, project_id, WITHIN) if row.state in OPEN_STATES]
+    theirs = alerts.reopened_by_people(session, [row.id for row in rows])
+    return [row for row in reversed(rows) if row.id not in theirs]
 
 
 def _tell_gone(session: Session, project_id: int) -> None:
@@ -70,6 +70,10 @@ def _settle_checks(
 
 
 def _close(session: Session, row: Alert, state: AlertState, by: str, comment: str) -> bool:
+    """Close an alert, unless somebody has done so meanwhile."""
+    alerts.locked(session, [row.id])
+    if row.state not in OPEN_STATES:
+        return False
     detail = {"from": row.state, "to": state, "comment": comment}
     row.state, row.moved_at = state, clock.now(session)
     alerts.log(session, row.id, by, AlertEvent.MOVED, **detail)

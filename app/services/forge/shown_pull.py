@@ -26,6 +26,4 @@ def shown_pull(session: Session, settings: ServiceSettings, check_id: int) -> Sh
     if found is None:
         return None
     pull, slug = found
-    return ShownPull(
-        pull.number, pull.title, pull.author, f"{settings.github_url.rstrip('/')}/{slug}/pull/{pull.number}"
-    )
+    return ShownPull(pull.number, pull.title, pull.author, settings.pull_address(slug, pull.number))

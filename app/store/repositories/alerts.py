@@ -15,6 +15,7 @@ from app.domain.alerts import OPEN_STATES, SERVICE, AlertEvent, AlertState, Kin
 from app.domain.changes import ChangeState
 from app.domain.verdicts import Conclusion, Verdict
 from app.store import tables
+from app.store.repositories.changes import code_got_worse
 from app.store.tables import (
     Acceptance,
     Alert,
@@ -79,7 +80,8 @@ class NewCheck:
 
 def projects_to_look_at(session: Session, within: timedelta) -> Sequence[int]:
     """Return the projects that have symptoms of late in no alert, or open alerts."""
-    changes = select(ChangePoint.project_id).where(*_new_change(within))
+    its_series = Series.id == ChangePoint.series_id
+    changes = select(ChangePoint.project_id).join(Series, its_series).where(*_new_change(within))
     checks = select(Check.project_id).join(Request, Request.id == Check.request_id).where(*_new_check(within))
     going = select(Alert.project_id).where(Alert.state.in_(OPEN_STATES))
     return sorted(session.scalars(union(changes.distinct(), checks.distinct(), going.distinct())).all())
@@ -138,7 +140,6 @@ def new_checks(session: Session, project_id: int, within: timedelta, limit: int)
 
 
 def _new_change(within: timedelta) -> tuple[Any, ...]:
-    its = aliased(Series)
     is_asked_about = exists().where(
         Repository.project_id == ChangePoint.project_id,
         Repository.branch == ChangePoint.branch,
@@ -148,14 +149,8 @@ def _new_change(within: timedelta) -> tuple[Any, ...]:
         exists().where(Origin.change_point_id == ChangePoint.id).correlate(ChangePoint),
         ChangePoint.confirmed_at < func.clock_timestamp() - ORIGIN_WAIT,
     )
-    better = (
-        select(its.better).where(its.id == ChangePoint.series_id).correlate(ChangePoint).scalar_subquery()
-    )
     return (
-        ChangePoint.state == ChangeState.CONFIRMED,
-        ChangePoint.label.is_(None),
-        ChangePoint.confirmed_at > func.clock_timestamp() - within,
-        (ChangePoint.after > ChangePoint.before) == (better == "lower"),
+        *code_got_worse(within),
         ~exists().where(AlertChange.change_point_id == ChangePoint.id),
         or_(~is_asked_about, is_answered),
     )

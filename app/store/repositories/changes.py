@@ -109,7 +109,6 @@ def find(
     *,
     project_id: int | None = None,
     series_id: int | None = None,
-    branch: str | None = None,
     commit_id: int | None = None,
     states: Collection[str],
     since: datetime | None = None,
@@ -122,7 +121,6 @@ def find(
         session: the session.
         project_id: only this project's.
         series_id: only this series'.
-        branch: only those of histories of this branch.
         commit_id: only those that begin with this commit.
         states: the states to be in.
         since: only those that were first seen, confirmed, withdrawn or corrected then or later.
@@ -134,8 +132,6 @@ def find(
         query = query.where(ChangePoint.project_id == project_id)
     if series_id is not None:
         query = query.where(ChangePoint.series_id == series_id)
-    if branch is not None:
-        query = query.where(ChangePoint.branch == branch)
     if commit_id is not None:
         query = query.where(ChangePoint.commit_id == commit_id)
     if since is not None:
@@ -143,6 +139,16 @@ def find(
     if before is not None:
         query = query.where(ChangePoint.id < before)
     return [ChangeContext(*row) for row in session.execute(query)]
+
+
+def code_got_worse(within: timedelta) -> tuple[ColumnElement[bool], ...]:
+    """Return what holds of a change of code for the worse that was confirmed of late; its series is joined."""
+    return (
+        ChangePoint.state == ChangeState.CONFIRMED,
+        ChangePoint.label.is_(None),
+        ChangePoint.confirmed_at > func.clock_timestamp() - within,
+        (ChangePoint.after > ChangePoint.before) == (Series.better == "lower"),
+    )
 
 
 def open_regressions(session: Session, project_id: int, branch: str) -> int:

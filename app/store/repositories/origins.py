@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, func, select
+from sqlalchemy import Select, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
 from app.domain.changes import ChangeState
 from app.domain.notices import Acceptance
 from app.store import tables
+from app.store.repositories.changes import code_got_worse
 from app.store.tables import (
     BenchmarkCase,
     ChangePoint,
@@ -50,23 +51,13 @@ def repositories_of(session: Session, project_id: int) -> Sequence[Repository]:
     ).all()
 
 
-def _is_worse() -> ColumnElement[bool]:
-    return (ChangePoint.after > ChangePoint.before) == (Series.better == "lower")
-
-
 def _unfollowed(within: timedelta) -> Select[ChangePoint]:
     """Select confirmed changes of code for the worse that the forge was not asked about."""
     return (
         select(ChangePoint)
         .join(Series, Series.id == ChangePoint.series_id)
         .outerjoin(Origin, Origin.change_point_id == ChangePoint.id)
-        .where(
-            ChangePoint.state == ChangeState.CONFIRMED,
-            ChangePoint.label.is_(None),
-            ChangePoint.confirmed_at > func.clock_timestamp() - within,
-            Origin.change_point_id.is_(None),
-            _is_worse(),
-        )
+        .where(*code_got_worse(within), Origin.change_point_id.is_(None))
     )
 
 

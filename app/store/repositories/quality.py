@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import distinct, exists, func, select
+from sqlalchemy import Select, distinct, exists, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -22,12 +22,8 @@ def alerts_with_changes(
     if project_id is not None:
         query = query.where(Alert.project_id == project_id)
     if benchmark is not None:
-        query = (
-            query.join(ChangePoint, ChangePoint.id == AlertChange.change_point_id)
-            .join(Series, Series.id == ChangePoint.series_id)
-            .join(BenchmarkCase, BenchmarkCase.id == Series.case_id)
-            .where(BenchmarkCase.benchmark == benchmark)
-        )
+        query = query.join(ChangePoint, ChangePoint.id == AlertChange.change_point_id)
+        query = query.where(ChangePoint.series_id.in_(_series_of(benchmark)))
     return {AlertState(row[0]): row[1] for row in session.execute(query)}
 
 
@@ -37,12 +33,16 @@ def missed(session: Session, project_id: int | None, benchmark: str | None = Non
     if project_id is not None:
         query = query.where(MissedChange.project_id == project_id)
     if benchmark is not None:
-        query = (
-            query.join(Series, Series.id == MissedChange.series_id)
-            .join(BenchmarkCase, BenchmarkCase.id == Series.case_id)
-            .where(BenchmarkCase.benchmark == benchmark)
-        )
+        query = query.where(MissedChange.series_id.in_(_series_of(benchmark)))
     return session.scalar(query) or 0
+
+
+def _series_of(benchmark: str) -> Select[int]:
+    return (
+        select(Series.id)
+        .join(BenchmarkCase, BenchmarkCase.id == Series.case_id)
+        .where(BenchmarkCase.benchmark == benchmark)
+    )
 
 
 def add_missed(

@@ -8,10 +8,9 @@ import json
 
 import pytest
 
-import app.commands.connection
 from app.cli import DATA, run
-from app.integrations.service_client import ServiceClient
 from tests.factories.histories import sha, stepped
+from tests.factories.serving import found_by_commands
 from tests.integration.alerts.conftest import Team
 
 pytestmark = pytest.mark.postgres
@@ -20,11 +19,7 @@ pytestmark = pytest.mark.postgres
 @pytest.fixture
 def asked(team: Team, monkeypatch: pytest.MonkeyPatch) -> Team:
     """A service that commands find, with an alert of two changes and one of a pull request's check."""
-    client = ServiceClient("http://testserver", team.token)
-    client._http = team.client  # type: ignore[assignment]
-    monkeypatch.setattr(client, "close", lambda: None)
-    team.client.headers["Authorization"] = f"Bearer {team.token}"
-    monkeypatch.setattr(app.commands.connection, "running_service", lambda: client)
+    found_by_commands(team.client, team.token, monkeypatch)
     team.grow("resize", stepped(40, 20, 0.2, seed=1))
     team.grow("crop", stepped(40, 20, 0.5, seed=2))
     team.sweep()

@@ -11,7 +11,7 @@ from app.services.publish import publish_run
 from app.store.tables import Run
 from app.wiring import Service
 from tests.factories import results, stored
-from tests.factories.browser import Page, browser, counted
+from tests.factories.browser import Page, browser, counted, shown
 from tests.factories.histories import Poster, deliver, sha, stepped
 from tests.factories.posted_results import bound_token, post_results, posted_document, posted_result
 from tests.integration.series.conftest import grown
@@ -19,17 +19,6 @@ from tests.integration.series.conftest import grown
 pytestmark = pytest.mark.postgres
 
 HERE = "/commits/{}?project=acme/vision"
-
-
-@pytest.fixture
-def reader(service: Service, admin_token: str) -> TestClient:
-    return browser(service, admin_token)
-
-
-def shown(reader: TestClient, path: str) -> Page:
-    answer = reader.get(path)
-    assert answer.status_code == 200, answer.text
-    return Page(answer.text)
 
 
 def test_commit_of_a_history_has_its_change_its_neighbours_and_a_comparison_with_its_parent(

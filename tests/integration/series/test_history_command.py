@@ -11,8 +11,8 @@ import pytest
 
 import app.commands.connection
 from app.cli import DATA, USAGE, run
-from app.integrations.service_client import ServiceClient
 from tests.factories.histories import Poster, sha, stepped
+from tests.factories.serving import found_by_commands
 from tests.integration.series.conftest import grown
 
 pytestmark = pytest.mark.postgres
@@ -21,11 +21,7 @@ pytestmark = pytest.mark.postgres
 @pytest.fixture
 def asked(poster: Poster, monkeypatch: pytest.MonkeyPatch) -> Poster:
     """A service with a history of 60 points, which commands find."""
-    client = ServiceClient("http://testserver", poster.token)
-    client._http = poster.client  # type: ignore[assignment]
-    monkeypatch.setattr(client, "close", lambda: None)
-    poster.client.headers["Authorization"] = f"Bearer {poster.token}"
-    monkeypatch.setattr(app.commands.connection, "running_service", lambda: client)
+    found_by_commands(poster.client, poster.token, monkeypatch)
     grown(poster, stepped(60, 30, 0.2))
     return poster
 

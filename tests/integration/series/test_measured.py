@@ -13,7 +13,7 @@ from app.store.repositories import projects
 from app.store.tables import Invocation, Run
 from app.wiring import Service
 from tests.factories import results, stored
-from tests.factories.browser import Page, browser, counted
+from tests.factories.browser import counted, shown
 from tests.factories.histories import deliver, sha
 from tests.factories.posted_results import post_results, posted_document, posted_result
 
@@ -21,11 +21,6 @@ pytestmark = pytest.mark.postgres
 
 BEFORE = {"kernel": "6.8.0", "driver": "570.1", "packages": {"torch": "2.5.0"}}
 AFTER = {"kernel": "6.9.1", "packages": {"torch": "2.5.0", "triton": "3.1"}}
-
-
-@pytest.fixture
-def reader(service: Service, admin_token: str) -> TestClient:
-    return browser(service, admin_token)
 
 
 def post(client: TestClient, token: str, *commits: tuple[int, dict[str, Any]], n: int = 1) -> None:
@@ -36,12 +31,6 @@ def post(client: TestClient, token: str, *commits: tuple[int, dict[str, Any]], n
         ]
         document = posted_document(*its, commit=sha(number), environment=environment, position=number)
         assert post_results(client, token, document).status_code == 201
-
-
-def shown(reader: TestClient, path: str) -> Page:
-    answer = reader.get(path)
-    assert answer.status_code == 200, answer.text
-    return Page(answer.text)
 
 
 def test_upload_shows_its_values_and_what_differs_from_the_point_before(

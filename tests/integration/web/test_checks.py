@@ -21,25 +21,14 @@ from app.store.repositories import projects
 from app.store.tables import Check
 from app.wiring import Service
 from tests.factories import results, stored
-from tests.factories.browser import Page, browser, counted
+from tests.factories.browser import Page, browser, counted, shown
 
 pytestmark = pytest.mark.postgres
-
-
-@pytest.fixture
-def reader(service: Service, admin_token: str) -> TestClient:
-    return browser(service, admin_token)
 
 
 def store(service: Service, *wanted: CheckResult, **fields: timedelta) -> list[int]:
     with service.database.session() as session:
         return [stored.check(session, result, **fields).id for result in wanted]
-
-
-def shown(client: TestClient, path: str) -> Page:
-    answer = client.get(path)
-    assert answer.status_code == 200, answer.text
-    return Page(answer.text)
 
 
 def small(conclusion: bool = True) -> CheckResult:

@@ -12,14 +12,9 @@ from app.domain.results import CheckResult
 from app.store.tables import Attempt, BenchmarkCase, Invocation, Run, Timing
 from app.wiring import Service
 from tests.factories import results, stored
-from tests.factories.browser import Page, browser
+from tests.factories.browser import shown
 
 pytestmark = pytest.mark.postgres
-
-
-@pytest.fixture
-def reader(service: Service, admin_token: str) -> TestClient:
-    return browser(service, admin_token)
 
 
 def store(service: Service, *wanted: CheckResult) -> None:
@@ -28,12 +23,6 @@ def store(service: Service, *wanted: CheckResult) -> None:
         stored.device(session, owner, "cpu-xeon-platinum-8488c-8t", hardware_id="board-7")
         for result in wanted:
             stored.check(session, result)
-
-
-def shown(client: TestClient, path: str) -> Page:
-    answer = client.get(path)
-    assert answer.status_code == 200, answer.text
-    return Page(answer.text)
 
 
 def test_empty_list_says_what_to_run(reader: TestClient) -> None:

@@ -16,7 +16,7 @@ from app.store.repositories import access, projects
 from app.store.tables import Job, Outbox, Result
 from app.wiring import Service
 from tests.factories import results, stored
-from tests.factories.browser import Page, browser
+from tests.factories.browser import browser, shown
 from tests.factories.posted_results import post_results, posted_document, posted_result
 
 pytestmark = pytest.mark.postgres
@@ -25,19 +25,8 @@ CLASS = "cpu-xeon-platinum-8488c-8t"
 
 
 @pytest.fixture
-def reader(service: Service, admin_token: str) -> TestClient:
-    return browser(service, admin_token)
-
-
-@pytest.fixture
 def redis_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RedisBroker, "describe", lambda _: "Redis 7.2")
-
-
-def shown(client: TestClient, path: str) -> Page:
-    answer = client.get(path)
-    assert answer.status_code == 200, answer.text
-    return Page(answer.text)
 
 
 # --- workers ---

@@ -38,11 +38,6 @@ def stranger(service: Service) -> TestClient:
     return browser(service)
 
 
-@pytest.fixture
-def reader(service: Service, admin_token: str) -> TestClient:
-    return browser(service, admin_token)
-
-
 def sign_in(client: TestClient, token: str, **fields: str) -> object:
     return client.post("/sign-in", data={"token": token, **fields}, headers=SAME_ORIGIN)
 
