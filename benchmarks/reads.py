@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import cycle, islice
 from statistics import median, quantiles
 
 import httpx
@@ -38,7 +40,7 @@ def figures() -> Iterator[Figure]:
         with httpx.Client(base_url=url, headers=headers, timeout=60) as client:
             with engine.connect() as connection:
                 _fill(connection, range(1, FEW + 1))
-                few = median(_waits_s(client, _trend(7)))
+                few = median(waits_s(client, _trend(7)))
                 empty_b = _size_b(connection)
                 _fill(connection, range(FEW + 1, SERIES + 1))
                 size_b = (_size_b(connection) - empty_b) / ((SERIES - FEW) * COMMITS)
@@ -49,37 +51,63 @@ def figures() -> Iterator[Figure]:
 
 
 def _answers(client: httpx.Client, few_s: float) -> Iterator[Figure]:
-    many = median(_waits_s(client, _trend(7)))
+    asked = Questions("bench/reads", newest=COMMITS)
+    many = median(waits_s(client, _trend(7)))
     yield Figure(f"history of {COMMITS} commits at 100 000 results, median", many, 0.006, "s")
     yield Figure("the same against 10 000 results", many / few_s, 1.5, "×")
-    yield Figure(f"trend of {LONG} points, p99", _high(_waits_s(client, _trend(1)), 99), 0.025, "s")
-    sides = f"project=bench/reads&base={_sha(1)}&head={_sha(COMMITS)}&base_device_class=device-0"
-    compared = _waits_s(client, f"/api/v1/compare?{sides}")
-    yield Figure(f"compare {PAIRS} pairs, median", median(compared), 0.06, "s")
-    for name, path in (
-        ("list of series", "/series?q=bench"),
-        ("series", "/series/7"),
-        ("comparison", f"/compare?{sides}"),
-        ("commit", f"/commits/{_sha(COMMITS)}?project=bench/reads"),
-        ("benchmark", "/benchmarks?project=bench/reads&name=bench_7"),
-    ):
-        yield Figure(f"page of a {name}, p95", _high(_waits_s(client, path), 95), 0.3, "s")
+    yield Figure(f"trend of {LONG} points, p99", high(waits_s(client, _trend(1)), 99), 0.025, "s")
+    yield from asked.compared(client)
+    for name, path in asked.pages(7):
+        yield Figure(f"page: {name}, p95", high(waits_s(client, path), 95), 0.3, "s")
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What is asked about a project, whose commits are numbered up to its newest."""
+
+    project: str
+    newest: int
+
+    def compared(self, client: httpx.Client) -> Iterator[Figure]:
+        """Yield how long it takes to compare the first commit with the newest on one device class [s]."""
+        compared = waits_s(client, f"/api/v1/compare?{self._sides}")
+        yield Figure(f"compare {PAIRS} pairs, median", median(compared), 0.06, "s")
+
+    def pages(self, series_id: int) -> Iterator[tuple[str, str]]:
+        """Yield what each page is called, and its path; the series is the project's seventh."""
+        project = f"project={self.project}"
+        newest = _sha(self.newest)
+        yield "overview", "/"
+        yield "series found by a word", "/series?q=bench"
+        yield "series of a project and a device class", f"/series?{project}&device_class=device-0"
+        yield "series", f"/series/{series_id}"
+        yield "comparison", f"/compare?{self._sides}"
+        yield "commit", f"/commits/{newest}?{project}"
+        yield "benchmark", f"/benchmarks?{project}&name=bench_1"
+        yield "runs", f"/runs?{project}"
+        yield "alerts", f"/alerts?{project}"
+
+    @property
+    def _sides(self) -> str:
+        return f"project={self.project}&base={_sha(1)}&head={_sha(self.newest)}&base_device_class=device-0"
 
 
 def _trend(series_id: int) -> str:
     return f"/api/v1/series/{series_id}/trend"
 
 
-def _waits_s(client: httpx.Client, path: str) -> list[float]:
+def waits_s(client: httpx.Client, *paths: str) -> list[float]:
+    """Return how long each of `ASKED` answers took, the paths in turn; the first tenth does not count [s]."""
     waits = []
-    for _ in range(ASKED):
+    for path in islice(cycle(paths), ASKED):
         begun = time.perf_counter()
         client.get(path).raise_for_status()
         waits.append(time.perf_counter() - begun)
     return waits[ASKED // 10 :]
 
 
-def _high(waits: list[float], percent: int) -> float:
+def high(waits: list[float], percent: int) -> float:
+    """Return a high percentile of waits [s]."""
     return quantiles(waits, n=100)[percent - 1]
 
 
@@ -95,7 +123,7 @@ def _fill(connection: Connection, series: range) -> None:
             {"first": series.start, "last": series.stop - 1, "commits": COMMITS, "pairs": PAIRS},
         )
     connection.commit()
-    _settle(connection)
+    settle(connection)
 
 
 def _lengthen(connection: Connection) -> None:
@@ -106,10 +134,10 @@ def _lengthen(connection: Connection) -> None:
         text("update history set length = :n, last_place = :n where series_id = 1"), {"n": LONG}
     )
     connection.commit()
-    _settle(connection)
+    settle(connection)
 
 
-def _settle(connection: Connection) -> None:
+def settle(connection: Connection) -> None:
     """Have the tables looked through, as the database does by itself some time after they have grown."""
     its = connection.execution_options(isolation_level="AUTOCOMMIT")
     its.execute(text("vacuum analyze"))
