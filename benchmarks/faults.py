@@ -228,7 +228,7 @@ class _History:
         case = projects.cases(session, project.id, [("resize", {})])["resize {}"]
         key = SeriesKey(case.id, "latency_p50", "sim")
         self.project_id = project.id
-        self.series_id = series.ensure(session, project.id, {key: ("s", "lower")})[key][0].id
+        self.series_id = series.ensure(session, project.id, {key: ("s", "lower")})[key].id
 
     def _measure(self, session: Session, commit: int, *, moved: bool) -> None:
         """Store a run of a commit, before or after the step has come to it, with its control."""

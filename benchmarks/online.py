@@ -82,7 +82,7 @@ def _store(session: Session, values: np.ndarray) -> int:
     project = projects.project(session, "bench/online")
     case = projects.cases(session, project.id, [("resize", {})])["resize {}"]
     key = SeriesKey(case.id, "latency_p50", "cpu")
-    series_id = series.ensure(session, project.id, {key: ("s", "lower")})[key][0].id
+    series_id = series.ensure(session, project.id, {key: ("s", "lower")})[key].id
     _add(session, series_id, range(len(values)), values)
     return series_id
 

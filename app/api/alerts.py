@@ -16,7 +16,7 @@ from app.api.answers.alerts import (
 )
 from app.api.answers.one_series import SHA
 from app.api.conditional import StoredRoute
-from app.api.deps import AlertWriter, Body, Reader, ServiceDep, SessionDep, parse
+from app.api.deps import AlertWriter, Body, Reader, ServiceDep, SessionDep, parse, relay_soon
 from app.api.describing import answers, takes
 from app.api.parameters import NO_NUL, SeriesId
 from app.domain.alerts import AlertState
@@ -134,7 +134,7 @@ def post_answer(
     """Move an alert to a state, give it an owner, comment on it; return it as it is then."""
     answer_alerts(session, principal, [alert_id], parse(AnswerBody, body).answer())
     session.flush()
-    later.add_task(service.relay_soon)
+    later.add_task(relay_soon, service)
     return get_alert(service, session, principal, alert_id)
 
 
@@ -148,7 +148,7 @@ def post_answers(
 ) -> dict[Literal["answered"], list[int]]:
     """Say the same of several alerts at once: of all of them, or of none."""
     wanted = parse(BulkAnswerBody, body)
-    later.add_task(service.relay_soon)
+    later.add_task(relay_soon, service)
     return {"answered": answer_alerts(session, principal, wanted.ids, wanted.answer())}
 
 

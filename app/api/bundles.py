@@ -9,7 +9,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse
 
 from app.api.answers.service import BundleAnswer
-from app.api.deps import ServiceDep, WorkerPrincipal, allowed, get_principal
+from app.api.deps import ServiceDep, WorkerPrincipal, get_principal
 from app.api.describing import answers
 from app.services.access import Scope
 from app.services.store_bundle import bundle_path, store_bundle
@@ -20,7 +20,7 @@ router = APIRouter(prefix="/api/v1/bundles", tags=["bundles"])
 
 def _admit(service: Service, request: Request) -> None:
     with service.database.session() as session:
-        allowed(Scope.JOBS_CREATE)(get_principal(request, session))
+        get_principal(request, session).require(Scope.JOBS_CREATE)
 
 
 @router.post(

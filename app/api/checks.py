@@ -17,7 +17,7 @@ from app.api.answers.checks import CheckAnswer, CheckListAnswer, ProgressAnswer,
 from app.api.answers.one_series import PREVIOUS, SHA
 from app.api.conditional import StoredRoute
 from app.api.cursors import position, with_next
-from app.api.deps import Body, JobCreator, Reader, ServiceDep, SessionDep, get_reader, parse
+from app.api.deps import Body, JobCreator, Reader, ServiceDep, SessionDep, get_reader, parse, relay_soon
 from app.api.describing import ALWAYS, answers, page, takes
 from app.api.hub import Hub
 from app.api.parameters import CheckId, Cursor, Name, Wait
@@ -108,7 +108,7 @@ def post_check(
     )
     check = request_check(session, service.settings, principal, wanted)
     session.flush()
-    later.add_task(service.relay_soon)
+    later.add_task(relay_soon, service)
     return watch_check(session, check.id)
 
 
@@ -195,7 +195,7 @@ def post_cancel(
     visible_check(session, principal, check_id)
     cancel_check(session, principal, check_id)
     session.flush()
-    later.add_task(service.relay_soon)
+    later.add_task(relay_soon, service)
     return watch_check(session, check_id)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Annotated, TypeVar
 
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 from fastapi import Depends, Request
 from pydantic import AfterValidator, BaseModel, ValidationError
 from sqlalchemy.orm import Session
@@ -28,8 +30,11 @@ Moment = Annotated[datetime, AfterValidator(_aware)]
 """A time; without an offset it is UTC."""
 
 
-def get_service(request: Request) -> Service:
-    """Return the process's service."""
+async def get_service(request: Request) -> Service:
+    """Return the process's service.
+
+    What waits for nothing is a coroutine, as this is: a function would be called in a thread of its own.
+    """
     service: Service = request.app.state.service
     return service
 
@@ -37,10 +42,28 @@ def get_service(request: Request) -> Service:
 ServiceDep = Annotated[Service, Depends(get_service)]
 
 
-def get_session(service: ServiceDep) -> Iterator[Session]:
-    """Yield the request's session; it commits when the route returns, and rolls back when it raises."""
-    with service.database.session() as session:
+async def relay_soon(service: Service) -> None:
+    """Have the outbox relayed beside what follows an answer."""
+    service.relay_soon()
+
+
+async def get_session(service: ServiceDep) -> AsyncIterator[Session]:
+    """Yield the request's session; it commits when the route returns, and rolls back when it raises.
+
+    To open it waits for nothing; its end does, in a thread that no request before it can have taken.
+    """
+    opened = service.database.session()
+    session = opened.__enter__()
+    try:
         yield session
+    except BaseException as error:
+        await _beside(opened.__exit__, type(error), error, error.__traceback__)
+        raise
+    await _beside(opened.__exit__, None, None, None)
+
+
+async def _beside(end: Callable[..., object], *how: object) -> None:
+    await run_sync(end, *how, limiter=CapacityLimiter(1))
 
 
 SessionDep = Annotated[Session, Depends(get_session, scope="function")]
@@ -71,10 +94,10 @@ def get_reader(request: Request, service: ServiceDep, session: SessionDep) -> Pr
     return principal
 
 
-def allowed(scope: Scope) -> Callable[[Principal], Principal]:
+def allowed(scope: Scope) -> Callable[[Principal], Awaitable[Principal]]:
     """Return a dependency that lets in only principals with this scope."""
 
-    def check(principal: Annotated[Principal, Depends(get_principal)]) -> Principal:
+    async def check(principal: Annotated[Principal, Depends(get_principal)]) -> Principal:
         principal.require(scope)
         return principal
 
@@ -134,7 +157,7 @@ def _too_large(limit: int) -> TooLargeError:
     return TooLargeError(f"the body is larger than {limit} bytes; split it, or raise RATCHET_MAX_BODY_B")
 
 
-def get_body_limit(service: ServiceDep) -> int:
+async def get_body_limit(service: ServiceDep) -> int:
     """Return the largest JSON body [B]."""
     return service.settings.max_body_b
 

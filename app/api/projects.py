@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.api.answers.service import MeasureAnswer, ProjectListAnswer, SchedulesAnswer
 from app.api.conditional import StoredRoute
-from app.api.deps import Body, JobCreator, Reader, ServiceDep, SessionDep, get_reader, parse
+from app.api.deps import Body, JobCreator, Reader, ServiceDep, SessionDep, get_reader, parse, relay_soon
 from app.api.describing import answers, takes
 from app.api.hub import Hub
 from app.api.parameters import NO_NUL, Wait
@@ -81,7 +81,7 @@ def post_measure(
     )
     request = ask_measure(session, principal, visible_project(session, principal, project), wanted)
     session.flush()
-    later.add_task(service.relay_soon)
+    later.add_task(relay_soon, service)
     response.headers["Location"] = f"/api/v1/projects/{quote(project)}/measure/{request.id}"
     return _document(request)
 

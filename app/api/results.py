@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, BackgroundTasks, Header, Response
 
 from app.api.answers.results import BatchAnswer, PostedDocument, StoredAnswer
-from app.api.deps import Body, ResultWriter, ServiceDep, SessionDep
+from app.api.deps import Body, ResultWriter, ServiceDep, SessionDep, relay_soon
 from app.api.describing import answers, takes
 from app.services.ingest_batch import ingest_batch
 from app.services.ingest_results import ingest_results
@@ -41,7 +41,7 @@ def post_results(
     response.status_code, answer = ingest_results(
         session, principal, idempotency_key, body, now=datetime.now(UTC)
     )
-    later.add_task(service.relay_soon)
+    later.add_task(relay_soon, service)
     return answer
 
 
@@ -59,5 +59,5 @@ def post_batch(
 ) -> dict[str, Any]:
     """Store many documents, one a line; each is stored or refused by itself, and none twice."""
     answer = ingest_batch(session, principal, body, now=datetime.now(UTC))
-    later.add_task(service.relay_soon)
+    later.add_task(relay_soon, service)
     return answer

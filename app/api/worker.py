@@ -8,7 +8,16 @@ from typing import Annotated
 from fastapi import APIRouter, BackgroundTasks, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from app.api.deps import Body, ServiceDep, SessionDep, WorkerPrincipal, allowed_to_work, get_principal, parse
+from app.api.deps import (
+    Body,
+    ServiceDep,
+    SessionDep,
+    WorkerPrincipal,
+    allowed_to_work,
+    get_principal,
+    parse,
+    relay_soon,
+)
 from app.api.hub import Hub
 from app.services.lease_jobs import beat, claim_job, finish_lease
 from app.services.plan_run import plan_run
@@ -93,5 +102,5 @@ def finish(
 ) -> dict[str, str]:
     """End the lease; what it measured is published."""
     finish_lease(session, lease_id, parse(protocol.Finish, body))
-    later.add_task(service.relay_soon)
+    later.add_task(relay_soon, service)
     return {}

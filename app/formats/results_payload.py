@@ -156,7 +156,9 @@ def _read_result(found: Any, path: Path, problems: Problems) -> PostedResult | N
         return None
     values, unit = _in_base_unit(fields["values"], fields["unit"])
     _check_range(values, unit, (*path, "values"), problems)
-    low, high = (_bound(fields, key, pick, path, problems) for key, pick in (("low", min), ("high", max)))
+    low, high = (
+        _bound(fields, key, pick, values, path, problems) for key, pick in (("low", min), ("high", max))
+    )
     return PostedResult(
         benchmark=fields["benchmark"],
         params=fields.get("params", {}),
@@ -196,11 +198,11 @@ def _bound(
     fields: dict[str, Any],
     key: str,
     pick: Callable[..., float],
+    values: tuple[float, ...],
     path: Path,
     problems: Problems,
 ) -> float:
-    """Return the end of the spread on one side, in the base unit."""
-    values, _ = _in_base_unit(fields["values"], fields["unit"])
+    """Return the end of the spread on one side of the values, in the base unit as they are."""
     if key not in fields:
         return pick(values)
     (bound,), unit = _in_base_unit([fields[key]], fields["unit"])

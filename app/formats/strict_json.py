@@ -37,7 +37,7 @@ def read_json(body: bytes) -> Any:
     text = _decoded(body)
     notes = _Notes()
     document = _parsed(text, notes)
-    if _is_too_deep(document):
+    if _may_be_too_deep(text) and _is_too_deep(document):
         raise _too_deep()
     if notes.suspicious or _SUSPECT_ESCAPE.search(text):
         _refuse_bad_nodes(document, notes)
@@ -100,6 +100,10 @@ def _refused(code: str, message: str, line: int | None = None) -> PayloadError:
 
 def _too_deep() -> PayloadError:
     return _refused("too_deep", f"objects and lists are nested more than {MAX_DEPTH} deep")
+
+
+def _may_be_too_deep(text: str) -> bool:
+    return text.count("[") + text.count("{") > MAX_DEPTH
 
 
 def _is_too_deep(document: Any) -> bool:

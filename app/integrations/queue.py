@@ -50,6 +50,9 @@ MOST_TICKS = 100
 """Messages that may wait for `ratchet tasks` before ticks are left out: each only says `look`, and one look sees
 everything. What carries an id is always sent."""
 
+PAUSE_S = 0.1
+"""Between two relays of one process: what a burst of posts asks for is asked once."""
+
 LONGEST_END_S = 5.0
 """How long the end of a process waits for a broker that hangs."""
 
@@ -135,21 +138,22 @@ def hint_queue(device_class: str) -> str:
 class Relay:
     """Relays the outbox in a thread beside whoever asks for it: a broker that hangs delays no request.
 
-    It is relayed once for all who asked since it last began, and again when something is due that was put off.
+    It is relayed once for all who asked since it last began, and again when something is due that was put off; whoever
+    asks while nobody else has lately waits for nothing, and a burst is relayed a few times a second.
     """
 
     def __init__(self, relay: Callable[[], float | None]) -> None:
         """Take what relays, and says after how long something is due next [s], None where that is for others to see."""
         self._relay = relay
         self._wanted = threading.Event()
-        self._closed = False
+        self._closing = threading.Event()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
     def soon(self) -> None:
         """Have it relayed soon."""
         with self._lock:
-            if self._thread is None and not self._closed:
+            if self._thread is None and not self._closing.is_set():
                 self._thread = threading.Thread(target=self._run, name="relay", daemon=True)
                 self._thread.start()
         self._wanted.set()
@@ -157,7 +161,7 @@ class Relay:
     def close(self) -> None:
         """Begin no more, and wait for what has begun, but not for long."""
         with self._lock:
-            self._closed = True
+            self._closing.set()
             thread = self._thread
         self._wanted.set()
         if thread is not None:
@@ -165,11 +169,13 @@ class Relay:
 
     def _run(self) -> None:
         due_s: float | None = None
-        while not self._closed:
+        while True:
             self._wanted.wait(due_s)
             self._wanted.clear()
-            if not self._closed:
-                due_s = self._try()
+            if self._closing.is_set():
+                return
+            due_s = self._try()
+            self._closing.wait(PAUSE_S)
 
     def _try(self) -> float | None:
         try:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
+from app.store.pipeline import Statement, in_one_trip
 from app.store.repositories import history, outbox
 
 TOPIC = "series.examine"
@@ -18,7 +19,12 @@ _BATCH = 10_000
 
 def announce_results(session: Session, project_id: int) -> None:
     """Have the project's series examined that have new results; a burst of posts leaves one message."""
-    outbox.put_again(session, TOPIC, f"{TOPIC}/{project_id}", {"project_id": project_id})
+    in_one_trip(session, announced(project_id))
+
+
+def announced(project_id: int) -> Statement:
+    """Return what does as `announce_results`."""
+    return outbox.renewed(TOPIC, f"{TOPIC}/{project_id}", {"project_id": project_id})
 
 
 def unexamined_series(session: Session, project_id: int, *, limit: int) -> Sequence[int]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from statistics import median
 from typing import Any
 
@@ -21,15 +22,21 @@ from app.domain.errors import PayloadError, Problem
 from app.formats.results_payload import PostedResult, ResultsPayload, read_payload
 from app.services.access import Principal
 from app.services.announce_results import announce_results
-from app.services.ingest_results import disagreements, environment_hash, new_result, project_of
+from app.services.ingest_results import (
+    disagreements,
+    environment_facts,
+    facts_of,
+    new_result,
+    project_of,
+    series_of,
+)
 from app.services.query_runs import upload_name
 from app.store.repositories import access, projects, uploads
 from app.store.repositories import series as series_rows
 from app.store.repositories.projects import CommitFacts
-from app.store.repositories.series import KnownSeries, Point, SeriesKey
+from app.store.repositories.series import KnownSeries, Point
 from app.store.repositories.uploads import NewUpload
 from app.store.tables import Project
-from workers.protocol import params_key
 
 MAX_DOCUMENTS = 1_000
 """Lines of one batch; the size of its body is limited as that of any other."""
@@ -112,34 +119,25 @@ class _Storing:
         while left:
             with self._session.begin_nested() as savepoint:
                 series = self._series(left)
-                refused = [one for one in left if _refused(one, series(one))]
+                refused = [one for one in left if _refused(one, series[one.key])]
                 if not refused:
                     self._add(left, series)
                     return
                 savepoint.rollback()
             left = [one for one in left if not one.answer]
 
-    def _series(self, documents: Sequence[_Document]) -> Callable[[_Document], list[KnownSeries]]:
-        """Return what finds the series of a document's results, in their order; they are made where they are new."""
-        session, project_id = self._session, self._project.id
+    def _series(self, documents: Sequence[_Document]) -> dict[str, list[KnownSeries]]:
+        """Return by their keys the series of each document's results, in their order; made where they are new."""
         results = [(one.payload, result) for one in documents for result in one.payload.results]
-        cases = projects.case_ids(session, project_id, [(r.benchmark, r.params) for _, r in results])
+        found = iter(series_of(self._session, self._project.id, results))
+        return {one.key: list(islice(found, len(one.payload.results))) for one in documents}
 
-        def key_of(payload: ResultsPayload, result: PostedResult) -> SeriesKey:
-            case_id = cases[f"{result.benchmark} {params_key(result.params)}"]
-            return SeriesKey(case_id, result.metric, payload.device_class, result.version)
-
-        # The first to name a new series says its unit; whoever disagrees with that is refused.
-        wanted = {key_of(payload, r): (r.unit, r.better) for payload, r in reversed(results)}
-        found = series_rows.ensure(session, project_id, wanted)
-        return lambda one: [found[key_of(one.payload, result)][0] for result in one.payload.results]
-
-    def _add(self, documents: Sequence[_Document], series: Callable[[_Document], list[KnownSeries]]) -> None:
+    def _add(self, documents: Sequence[_Document], series: dict[str, list[KnownSeries]]) -> None:
         commits = projects.commit_ids(self._session, self._project.id, _commits(documents))
         rows = [
             (one, result, row, commits[one.payload.commit])
             for one in _distinct(documents)
-            for result, row in zip(one.payload.results, series(one), strict=True)
+            for result, row in zip(one.payload.results, series[one.key], strict=True)
         ]
         backdated = {(row.id, commit) for one, _, row, commit in rows if one.payload.measured_at}
         there = series_rows.posted_points(self._session, backdated) if backdated else set()
@@ -183,10 +181,10 @@ class _Storing:
         environments: dict[str, int] = {}
         wanted = []
         for one in _distinct(documents):
-            environment, commit_id = one.payload.environment, commits[one.payload.commit]
-            digest = environment_hash(environment)
+            facts, commit_id = environment_facts(one.payload.environment), commits[one.payload.commit]
+            digest, *_ = facts
             if digest not in environments:
-                environments[digest] = projects.environment(self._session, digest, environment, {}).id
+                environments[digest] = projects.environment(self._session, *facts).id
             wanted.append(NewUpload(one.key, one.digest, commit_id, environments[digest]))
         if not wanted:
             return {}
@@ -238,18 +236,9 @@ def _commits(documents: Sequence[_Document]) -> list[CommitFacts]:
     """Return what the documents know of their commits, each commit once: by the first that knows something."""
     facts: dict[str, CommitFacts] = {}
     for one in documents:
-        payload = one.payload
-        new = CommitFacts(
-            payload.commit,
-            payload.parent,
-            payload.branch,
-            payload.time,
-            payload.author,
-            payload.subject,
-            payload.position,
-        )
-        old = facts.get(payload.commit, new)
-        facts[payload.commit] = CommitFacts(*(_first(a, b) for a, b in zip(old, new, strict=True)))
+        new = facts_of(one.payload)
+        old = facts.get(new.sha, new)
+        facts[new.sha] = CommitFacts(*(_first(a, b) for a, b in zip(old, new, strict=True)))
     return list(facts.values())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from statistics import median
 from typing import Any
@@ -15,13 +15,15 @@ from sqlalchemy.orm import Session
 from app.domain.errors import AccessError, ConflictError, PayloadError, Problem
 from app.formats.results_payload import PostedResult, ResultsPayload, read_payload
 from app.services.access import Principal
-from app.services.announce_results import announce_results
+from app.services.announce_results import announced
 from app.services.query_runs import upload_name
-from app.store.repositories import access, projects, uploads
+from app.store.pipeline import in_one_trip
+from app.store.repositories import access, postings, projects, uploads
 from app.store.repositories import series as series_rows
+from app.store.repositories.postings import KnownProject, NamedSeries
+from app.store.repositories.projects import CommitFacts
 from app.store.repositories.series import KnownSeries, NewResult, SeriesKey
 from app.store.tables import Project, Upload
-from workers.protocol import params_key
 
 ARM = "head"
 """A posted document is about one commit: its results stand where a run's newer commit stands."""
@@ -51,18 +53,98 @@ def ingest_results(
         ConflictError: another document was posted under the key (`idempotency_conflict`).
     """
     payload = read_payload(body, now=now)
-    project = project_of(session, principal, payload.project)
-    upload, new = _claim(
-        session, principal, project, payload, _checked(key), hashlib.sha256(body).hexdigest()
-    )
-    if new:
-        series = _series(session, project, payload)
-        _add_results(session, payload, upload, series, now, branch=payload.branch or project.branch)
-        upload.answer = _new_answer(session, upload, payload, series)
-        object_, n = f"upload/{upload.id}", len(payload.results)
-        access.audit(session, principal.name, "results.posted", object_, project=project.name, results=n)
-        announce_results(session, project.id)
-    return 201 if new else 200, _in_order(upload.answer)
+    return _Posting(session, principal, payload, now).store(_checked(key), hashlib.sha256(body).hexdigest())
+
+
+class _Posting:
+    """A document as it is stored: what it names is looked up in one trip, and what is new of that is made."""
+
+    def __init__(
+        self, session: Session, principal: Principal, payload: ResultsPayload, now: datetime
+    ) -> None:
+        self._session, self._principal, self._payload, self._now = session, principal, payload, now
+        named = [NamedSeries(r.benchmark, r.params, r.metric, r.version) for r in payload.results]
+        digest = projects.environment_digest(*environment_facts(payload.environment))
+        self._found = postings.find(session, payload.project, payload.device_class, digest, named)
+
+    def store(self, key: str | None, digest: str) -> tuple[int, dict[str, Any]]:
+        """Return HTTP's status and the answer; `digest` is the body's, and its key where there is no other."""
+        project = self._project()
+        key = f"sha256:{digest}" if key is None else key
+        series = self._series(project)
+        answer = self._answer(series)
+        upload = uploads.claim(
+            self._session,
+            project.id,
+            key,
+            facts_of(self._payload),
+            body_digest=digest,
+            environment_id=self._environment(),
+            answer=answer,
+            posted_by=self._principal.name,
+        )
+        if upload is None:
+            return 200, _answer_before(uploads.of_key(self._session, project.id, key), digest)
+        _require_agreement(self._payload.results, series)
+        branch = self._payload.branch or project.branch
+        results = [
+            new_result(self._payload, result, row, *upload, self._now, branch=branch)
+            for result, row in zip(self._payload.results, series, strict=True)
+        ]
+        self._write(project, upload.id, results)
+        return 201, {"run": upload_name(upload.id)} | answer
+
+    def _project(self) -> KnownProject:
+        found = self._found.project
+        if found is None:
+            made = project_of(self._session, self._principal, self._payload.project)
+            return KnownProject(made.id, made.branch)
+        require_bound(self._principal, found.id, self._payload.project)
+        return found
+
+    def _environment(self) -> int:
+        known = self._found.environment_id
+        if known is not None:
+            return known
+        return projects.environment(self._session, *environment_facts(self._payload.environment)).id
+
+    def _series(self, project: KnownProject) -> list[KnownSeries]:
+        """Return the series of each result, in their order; they are made where they are new."""
+        found = self._found.series
+        known = [row for row in found if row is not None]
+        if len(known) == len(found):
+            return known
+        return series_of(self._session, project.id, [(self._payload, r) for r in self._payload.results])
+
+    def _answer(self, series: Sequence[KnownSeries]) -> dict[str, Any]:
+        return {
+            "series": [
+                {
+                    "id": row.id,
+                    "benchmark": result.benchmark,
+                    "metric": result.metric,
+                    "n": length + 1,
+                    "new": known is None,
+                }
+                for result, row, known, length in zip(
+                    self._payload.results, series, self._found.series, self._found.lengths, strict=True
+                )
+            ]
+        }
+
+    def _write(self, project: KnownProject, upload_id: int, results: list[NewResult]) -> None:
+        in_one_trip(
+            self._session,
+            series_rows.added(results),
+            access.audited(
+                self._principal.name,
+                "results.posted",
+                f"upload/{upload_id}",
+                project=self._payload.project,
+                results=len(results),
+            ),
+            announced(project.id),
+        )
 
 
 def _checked(key: str | None) -> str | None:
@@ -77,67 +159,49 @@ def project_of(session: Session, principal: Principal, name: str) -> Project:
     if principal.project_id is None:
         return projects.project(session, name)
     project = projects.find_project(session, name)
-    if project is None or project.id != principal.project_id:
-        raise AccessError(f"the token {principal.name!r} is bound to another project than {name!r}")
+    require_bound(principal, None if project is None else project.id, name)
+    assert project is not None
     return project
 
 
-def _claim(
-    session: Session,
-    principal: Principal,
-    project: Project,
-    payload: ResultsPayload,
-    key: str | None,
-    digest: str,
-) -> tuple[Upload, bool]:
-    commit = projects.commit(
-        session,
-        project.id,
+def require_bound(principal: Principal, project_id: int | None, name: str) -> None:
+    """Raise AccessError where the principal is bound to another project than this one."""
+    if principal.project_id is not None and principal.project_id != project_id:
+        raise AccessError(f"the token {principal.name!r} is bound to another project than {name!r}")
+
+
+def environment_facts(environment: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """Return what a document's environment is stored as: the digest by which equal ones are one, machine, software."""
+    return hashlib.sha256(json.dumps(environment, sort_keys=True).encode()).hexdigest(), environment, {}
+
+
+def facts_of(payload: ResultsPayload) -> CommitFacts:
+    """Return what the document knows of its commit."""
+    return CommitFacts(
         payload.commit,
-        parent_sha=payload.parent,
-        branch=payload.branch,
-        authored_at=payload.time,
-        author=payload.author,
-        subject=payload.subject,
-        position=payload.position,
+        payload.parent,
+        payload.branch,
+        payload.time,
+        payload.author,
+        payload.subject,
+        payload.position,
     )
-    environment = projects.environment(
-        session, environment_hash(payload.environment), payload.environment, {}
-    )
-    upload, new = uploads.claim(
-        session,
-        project.id,
-        f"sha256:{digest}" if key is None else key,
-        body_digest=digest,
-        commit_id=commit.id,
-        environment_id=environment.id,
-        posted_by=principal.name,
-    )
-    if upload.body_digest != digest:
-        raise ConflictError(
-            f"another document was posted under the Idempotency-Key {key!r}; use a new key for new results",
-            code="idempotency_conflict",
-        )
-    return upload, new
 
 
-def environment_hash(environment: dict[str, Any]) -> str:
-    """Return the digest by which equal environments are one."""
-    return hashlib.sha256(json.dumps(environment, sort_keys=True).encode()).hexdigest()
-
-
-def _series(session: Session, project: Project, payload: ResultsPayload) -> list[tuple[KnownSeries, bool]]:
-    """Return the series of each result, in their order, and whether it is new."""
-    cases = projects.case_ids(session, project.id, [(r.benchmark, r.params) for r in payload.results])
+def series_of(
+    session: Session, project_id: int, results: Sequence[tuple[ResultsPayload, PostedResult]]
+) -> list[KnownSeries]:
+    """Return the series of these results of documents, in their order; they are made where they are new."""
+    named = [(result.benchmark, result.params) for _, result in results]
+    cases = projects.case_ids(session, project_id, named)
     keys = [
-        SeriesKey(cases[f"{r.benchmark} {params_key(r.params)}"], r.metric, payload.device_class, r.version)
-        for r in payload.results
+        SeriesKey(case_id, result.metric, payload.device_class, result.version)
+        for case_id, (payload, result) in zip(cases, results, strict=True)
     ]
-    wanted = {key: (r.unit, r.better) for key, r in zip(keys, payload.results, strict=True)}
-    found = series_rows.ensure(session, project.id, wanted)
-    series = [found[key] for key in keys]
-    _require_agreement(payload.results, [row for row, _ in series])
-    return series
+    # The first to name a new series says its unit; whoever disagrees with that is refused.
+    wanted = {key: (r.unit, r.better) for key, (_, r) in reversed(list(zip(keys, results, strict=True)))}
+    found = series_rows.ensure(session, project_id, wanted)
+    return [found[key] for key in keys]
 
 
 def _require_agreement(results: Iterable[PostedResult], series: Iterable[KnownSeries]) -> None:
@@ -159,24 +223,6 @@ def disagreements(path: str, result: PostedResult, row: KnownSeries) -> Iterable
     if result.better != row.better:
         what = f"of {name} {row.better} is better, not {result.better}"
         yield Problem(f"{path}.better", "direction_mismatch", what)
-
-
-def _add_results(
-    session: Session,
-    payload: ResultsPayload,
-    upload: Upload,
-    series: list[tuple[KnownSeries, bool]],
-    now: datetime,
-    *,
-    branch: str,
-) -> None:
-    series_rows.add_results(
-        session,
-        [
-            new_result(payload, result, row, upload.id, upload.commit_id, now, branch=branch)
-            for result, (row, _) in zip(payload.results, series, strict=True)
-        ],
-    )
 
 
 def new_result(
@@ -207,26 +253,13 @@ def new_result(
     )
 
 
-def _new_answer(
-    session: Session, upload: Upload, payload: ResultsPayload, series: list[tuple[KnownSeries, bool]]
-) -> dict[str, Any]:
-    counts = series_rows.counts(session, [row.id for row, _ in series])
-    return {
-        "run": upload_name(upload.id),
-        "series": [
-            {
-                "id": row.id,
-                "benchmark": result.benchmark,
-                "metric": result.metric,
-                "n": counts[row.id],
-                "new": new,
-            }
-            for result, (row, new) in zip(payload.results, series, strict=True)
-        ],
-    }
-
-
-def _in_order(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer with its keys in one order, which the database does not keep."""
+def _answer_before(upload: Upload, digest: str) -> dict[str, Any]:
+    """Return what was answered when the document came first, in the order that the database does not keep."""
+    if upload.body_digest != digest:
+        raise ConflictError(
+            f"another document was posted under the Idempotency-Key {upload.key!r}; use a new key for new results",
+            code="idempotency_conflict",
+        )
     keys = ("id", "benchmark", "metric", "n", "new")
-    return {"run": answer["run"], "series": [{key: entry[key] for key in keys} for entry in answer["series"]]}
+    series = [{key: entry[key] for key in keys} for entry in upload.answer["series"]]
+    return {"run": upload_name(upload.id), "series": series}

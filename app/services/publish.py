@@ -37,13 +37,13 @@ def publish_run(session: Session, run: Run) -> int:
             job,
             run,
             row,
-            series[_key(job, row)][0].id,
+            series[_key(job, row)].id,
             arm,
             samples[row.case_id, row.metric, arm],
             branches[arm],
         )
         for row in rows
-        if _fits(row, series[_key(job, row)][0])
+        if _fits(row, series[_key(job, row)])
         for arm in _arms(job)
         if any(not is_void(value) for value in samples[row.case_id, row.metric, arm])
     ]

@@ -10,21 +10,30 @@ from collections.abc import Mapping
 from typing import Any
 
 import psycopg
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
+Statement = tuple[str, Mapping[str, Any]]
+"""SQL with places like `%(name)s`, and what stands there."""
 
-def in_one_trip(session: Session, *statements: tuple[str, Mapping[str, Any]]) -> list[list[tuple[Any, ...]]]:
-    """Return the rows of every statement.
+
+def in_one_trip(session: Session, *statements: Statement) -> list[list[tuple[Any, ...]]]:
+    """Return the rows of every statement; what the session holds back is written before them.
 
     Args:
         session: its transaction is what they run in.
-        statements: SQL with places like `%(name)s`, and what stands there.
+        statements: what is sent.
 
     Raises:
-        psycopg.Error: the first that failed; those after it did not run.
+        DBAPIError: SQLAlchemy's own for the first that failed; those after it did not run.
     """
+    session.flush()
     connection = session.connection().connection.driver_connection
     assert isinstance(connection, psycopg.Connection)
-    with connection.pipeline():
-        cursors = [connection.cursor(binary=True).execute(query, values) for query, values in statements]
+    try:
+        with connection.pipeline():
+            cursors = [connection.cursor(binary=True).execute(query, values) for query, values in statements]
+    except psycopg.Error as error:
+        sent = "; ".join(query for query, _ in statements)
+        raise DBAPIError.instance(sent, None, error, psycopg.Error) from error
     return [cursor.fetchall() if cursor.description else [] for cursor in cursors]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 from sqlalchemy import delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from app.store.tables import AuditLog, BrowserSession, Project, Token
+from app.store.pipeline import Statement, in_one_trip
+from app.store.tables import BrowserSession, Project, Token
 
 
 def live_token(session: Session, public_id: str, *, noted_for: timedelta) -> tuple[Token, bool] | None:
@@ -109,4 +111,22 @@ def audit(
     session: Session, actor: str, action: str, object_: str, *, address: str = "", **detail: Any
 ) -> None:
     """Append to the audit log."""
-    session.add(AuditLog(actor=actor, action=action, object=object_, detail=detail, address=address))
+    in_one_trip(session, audited(actor, action, object_, address=address, **detail))
+
+
+def audited(actor: str, action: str, object_: str, *, address: str = "", **detail: Any) -> Statement:
+    """Return what appends to the audit log."""
+    its = {
+        "actor": actor,
+        "action": action,
+        "object": object_,
+        "detail": json.dumps(detail),
+        "address": address,
+    }
+    return _AUDIT, its
+
+
+_AUDIT = """
+    insert into audit_log (actor, action, object, detail, address)
+    values (%(actor)s, %(action)s, %(object)s, %(detail)s::jsonb, %(address)s)
+"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, TypedDict
@@ -10,6 +11,7 @@ from sqlalchemy import delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
+from app.store.pipeline import Statement, in_one_trip
 from app.store.tables import Outbox
 
 RETRY = timedelta(seconds=2)
@@ -47,16 +49,28 @@ def put_again(
         delay_s: it leaves after this time [s].
         sent_before: one that left more recently than this is left alone.
     """
-    now = func.clock_timestamp()
-    due = now + timedelta(seconds=delay_s)
-    statement = insert(Outbox).values(topic=topic, key=key, payload=payload, available_at=due)
-    session.execute(
-        statement.on_conflict_do_update(
-            index_elements=["key"],
-            set_={"sent_at": None, "available_at": due},
-            where=Outbox.sent_at <= now - sent_before,
-        )
-    )
+    in_one_trip(session, renewed(topic, key, payload, delay_s=delay_s, sent_before=sent_before))
+
+
+def renewed(
+    topic: str,
+    key: str,
+    payload: dict[str, Any],
+    *,
+    delay_s: float = 0,
+    sent_before: timedelta = timedelta(0),
+) -> Statement:
+    """Return what does as `put_again`."""
+    its = {"topic": topic, "key": key, "payload": json.dumps(payload)}
+    return _RENEW, its | {"delay": timedelta(seconds=delay_s), "age": sent_before}
+
+
+_RENEW = """
+    insert into outbox as known (topic, key, payload, available_at)
+    values (%(topic)s, %(key)s, %(payload)s::jsonb, clock_timestamp() + %(delay)s)
+    on conflict (key) do update set sent_at = null, available_at = excluded.available_at
+    where known.sent_at <= clock_timestamp() - %(age)s
+"""
 
 
 def send_again(session: Session, topic: str, *, sent_before: timedelta) -> None:

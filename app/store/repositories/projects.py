@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ARRAY, TableValuedAlias, Text, cast, func, literal, select, text
+from sqlalchemy import ARRAY, TableValuedAlias, Text, cast, func, literal, select
 from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.orm import Session
 
+from app.store.pipeline import Statement, in_one_trip
 from app.store.repositories.upsert import find_or_create, get_or_create
 from app.store.tables import BenchmarkCase, Commit, Environment, History, Project, Series
 from workers.protocol import Params, params_key
@@ -96,21 +97,37 @@ def commit_ids(session: Session, project_id: int, wanted: Sequence[CommitFacts])
 
     What is known of one only now fills what was empty, as with `commit`. Each commit stands in `wanted` once.
     """
-    rows = json.dumps([facts._asdict() for facts in wanted], default=datetime.isoformat)
-    session.execute(_COMPLETE_COMMITS, {"project_id": project_id, "rows": rows})
-    query = select(Commit.sha, Commit.id).where(
-        Commit.project_id == project_id, Commit.sha.in_([facts.sha for facts in wanted])
-    )
-    return {row[0]: row[1] for row in session.execute(query)}
+    which = {"project_id": project_id, "shas": [facts.sha for facts in wanted]}
+    _, rows = in_one_trip(session, completed(project_id, wanted), (_COMMIT_IDS, which))
+    return {row[0]: row[1] for row in rows}
 
 
-_COMPLETE_COMMITS = text(
+_COMMIT_IDS = "select sha, id from commit where project_id = %(project_id)s and sha = any(%(shas)s)"
+
+
+def completed(project_id: int, wanted: Sequence[CommitFacts]) -> Statement:
+    """Return what makes the commits where they are new, and adds what is known of one only now.
+
+    One of which everything is known already is not locked.
     """
+    rows = json.dumps([facts._asdict() for facts in wanted], default=datetime.isoformat)
+    return _COMPLETE_COMMITS, {"project_id": project_id, "rows": rows}
+
+
+_COMPLETE_COMMITS = """
     insert into commit as known
       (project_id, sha, parent_sha, branch, authored_at, author, subject, position)
-    select :project_id, sha, parent_sha, branch, authored_at, author, subject, position
-    from json_to_recordset(cast(:rows as json)) as given(
+    select %(project_id)s, sha, parent_sha, branch, authored_at, author, subject, position
+    from json_to_recordset(%(rows)s::json) as given(
       sha text, parent_sha text, branch text, authored_at timestamptz, author text, subject text, position int)
+    where not exists (
+      select from commit as known where project_id = %(project_id)s and known.sha = given.sha
+        and (known.parent_sha is not null or given.parent_sha is null)
+        and (known.branch is not null or given.branch is null)
+        and (known.authored_at is not null or given.authored_at is null)
+        and (known.author <> '' or given.author = '')
+        and (known.subject <> '' or given.subject = '')
+        and (known.position is not null or given.position is null))
     order by sha  -- one order everywhere, so that none deadlock
     on conflict (project_id, sha) do update set
       parent_sha = coalesce(known.parent_sha, excluded.parent_sha),
@@ -119,33 +136,25 @@ _COMPLETE_COMMITS = text(
       author = coalesce(nullif(known.author, ''), excluded.author),
       subject = coalesce(nullif(known.subject, ''), excluded.subject),
       position = coalesce(known.position, excluded.position)
-    where (known.parent_sha is null and excluded.parent_sha is not null)
-      or (known.branch is null and excluded.branch is not null)
-      or (known.authored_at is null and excluded.authored_at is not null)
-      or (known.author = '' and excluded.author <> '')
-      or (known.subject = '' and excluded.subject <> '')
-      or (known.position is null and excluded.position is not null)
-    """
-)
+"""
 
 
 def cases(session: Session, project_id: int, wanted: list[tuple[str, Params]]) -> dict[str, BenchmarkCase]:
     """Return the cases by `benchmark params_key`, made where they are new, all at once."""
     ids = case_ids(session, project_id, wanted)
-    rows = session.scalars(select(BenchmarkCase).where(BenchmarkCase.id.in_(ids.values())))
-    by_id = {row.id: row for row in rows}
-    return {key: by_id[its_id] for key, its_id in ids.items()}
+    rows = session.scalars(select(BenchmarkCase).where(BenchmarkCase.id.in_(ids)))
+    return {f"{row.benchmark} {row.params_key}": row for row in rows}
 
 
-def case_ids(session: Session, project_id: int, wanted: list[tuple[str, Params]]) -> dict[str, int]:
-    """Return the ids of the cases by `benchmark params_key`, made where they are new, all at once."""
-    keys = sorted({(benchmark, params_key(params)) for benchmark, params in wanted})
-    found = _existing_cases(session, project_id, keys)
-    missing = [key for key in keys if key not in found]
+def case_ids(session: Session, project_id: int, wanted: list[tuple[str, Params]]) -> list[int]:
+    """Return the ids of the cases, in their order, made where they are new, all at once."""
+    keys = [(benchmark, params_key(params)) for benchmark, params in wanted]
+    found = _existing_cases(session, project_id, sorted(set(keys)))
+    missing = sorted({key for key in keys if key not in found})
     if missing:
         _add_cases(session, project_id, missing)
         found |= _existing_cases(session, project_id, missing)
-    return {f"{benchmark} {key}": its_id for (benchmark, key), its_id in found.items()}
+    return [found[key] for key in keys]
 
 
 CaseKey = tuple[str, str]
@@ -188,15 +197,19 @@ def _as_table(keys: list[CaseKey]) -> TableValuedAlias:
     return table.render_derived()
 
 
+def environment_digest(machine_hash: str, machine: dict[str, Any], software: dict[str, Any]) -> str:
+    """Return what the environment of this machine and software is found by."""
+    content = json.dumps(
+        [machine_hash, machine.get("machine", machine), software], sort_keys=True, default=str
+    )
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
 def environment(
     session: Session, machine_hash: str, machine: dict[str, Any], software: dict[str, Any]
 ) -> Environment:
     """Return the environment of this machine and software; equal ones are one row."""
-    content = json.dumps(
-        [machine_hash, machine.get("machine", machine), software], sort_keys=True, default=str
-    )
-    digest = hashlib.sha256(content.encode()).hexdigest()
-    key = {"digest": digest}
+    key = {"digest": environment_digest(machine_hash, machine, software)}
     return find_or_create(
         session, Environment, key, machine_hash=machine_hash, machine=machine, software=software
     )

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
+from app.store.pipeline import Statement, in_one_trip
 from app.store.tables import BenchmarkCase, Commit, Result, Sample, Series
 
 
@@ -54,19 +55,19 @@ class KnownSeries(NamedTuple):
 
 def ensure(
     session: Session, project_id: int, wanted: Mapping[SeriesKey, tuple[str, str]]
-) -> dict[SeriesKey, tuple[KnownSeries, bool]]:
-    """Return the series of each key and whether it is new; `wanted` maps a key to (unit, better).
+) -> dict[SeriesKey, KnownSeries]:
+    """Return the series of each key, made where it is new; `wanted` maps a key to (unit, better).
 
     An existing series keeps its own unit and direction, whatever is wanted: the caller compares.
     """
-    found = {key: (row, False) for key, row in _existing(session, wanted).items()}
+    found = _existing(session, wanted)
     missing = [key for key in wanted if key not in found]
     if missing:
         rows = [vars(key) | dict(zip(("unit", "better"), wanted[key], strict=True)) for key in missing]
-        made = _by_key(session.execute(_ADD, {"project_id": project_id, "rows": json.dumps(rows)}))
-        found |= {key: (row, True) for key, row in made.items()}
-        made_meanwhile = [key for key in missing if key not in made]
-        found |= {key: (row, False) for key, row in _existing(session, made_meanwhile).items()}
+        found |= _by_key(session.execute(_ADD, {"project_id": project_id, "rows": json.dumps(rows)}))
+        found |= _existing(
+            session, [key for key in missing if key not in found]
+        )  # what others made meanwhile
     return found
 
 
@@ -105,15 +106,20 @@ def _by_key(rows: Iterable[Any]) -> dict[SeriesKey, KnownSeries]:
 def add_results(session: Session, results: Sequence[NewResult]) -> None:
     """Store results and, apart from them, their samples; all numbers are finite."""
     if results:
-        rows = json.dumps([vars(result) for result in results], default=datetime.isoformat)
-        session.execute(_ADD_RESULTS, {"rows": rows})
+        in_one_trip(session, added(results))
 
 
-_ADD_RESULTS = text(
-    """
+def added(results: Sequence[NewResult]) -> Statement:
+    """Return what stores results and their samples."""
+    return _ADD_RESULTS, {
+        "rows": json.dumps([vars(result) for result in results], default=datetime.isoformat)
+    }
+
+
+_ADD_RESULTS = """
     with given as materialized (
       select nextval((select cast(pg_get_serial_sequence('result', 'id') as regclass))) as id, new.*
-      from json_to_recordset(cast(:rows as json)) as new(
+      from json_to_recordset(%(rows)s::json) as new(
         series_id bigint, commit_id bigint, run_id bigint, upload_id bigint, arm text,
         value float8, low float8, high float8, "values" float8[], void bigint[],
         flags text[], measured_at timestamptz, branch text)
@@ -125,8 +131,7 @@ _ADD_RESULTS = text(
       from given
     )
     insert into sample (result_id, "values", void) select id, "values", void from given
-    """
-)
+"""
 
 
 class Point(NamedTuple):
@@ -199,15 +204,19 @@ def counts(session: Session, series_ids: Sequence[int]) -> dict[int, int]:
     return {row[0]: row[1] for row in rows}
 
 
-_COUNTS = text(
-    """
-    select series.id,
+LENGTH = """
       (select cast(coalesce(sum(length), 0) as bigint) from history where series_id = series.id)
       + (select count(*) from result where series_id = series.id and branch is not null and place is null)
       + (select count(*) from result where series_id = series.id and branch is null)
+"""
+"""How many results a series has, in a query of `series`."""
+
+_COUNTS = text(
+    f"""
+    select series.id, {LENGTH}
     from series
     where series.id in (select cast(value as bigint) from json_array_elements_text(cast(:ids as json)))
-    """
+    """  # noqa: S608  # nothing of it is anybody's but ours
 )
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import func, select, text
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from app.store.repositories.upsert import get_or_create
+from app.store.pipeline import in_one_trip
+from app.store.repositories.projects import CommitFacts, completed
 from app.store.tables import Commit, Environment, Project, Result, Upload
 
 
@@ -24,31 +25,53 @@ class UploadContext:
     environment: Environment | None
 
 
+class Claimed(NamedTuple):
+    """An upload that is new."""
+
+    id: int
+    commit_id: int
+
+
 def claim(
     session: Session,
     project_id: int,
     key: str,
+    facts: CommitFacts,
     *,
     body_digest: str,
-    commit_id: int,
     environment_id: int,
+    answer: dict[str, Any],
     posted_by: str,
-) -> tuple[Upload, bool]:
-    """Return the project's upload of this key and whether this call made it.
+) -> Claimed | None:
+    """Return the project's new upload of this key, at a commit that these facts complete; None where there was one.
 
-    While another transaction is storing the same key this waits for its end. A new upload has an empty
-    `answer`, for the caller to fill in.
+    While another transaction is storing the same key this waits for its end.
     """
-    return get_or_create(
-        session,
-        Upload,
-        {"project_id": project_id, "key": key},
-        body_digest=body_digest,
-        commit_id=commit_id,
-        environment_id=environment_id,
-        answer={},
-        posted_by=posted_by,
-    )
+    upload = {
+        "project_id": project_id,
+        "key": key,
+        "sha": facts.sha,
+        "body_digest": body_digest,
+        "environment_id": environment_id,
+        "answer": json.dumps(answer),
+        "posted_by": posted_by,
+    }
+    _, made = in_one_trip(session, completed(project_id, [facts]), (_CLAIM, upload))
+    return Claimed(*made[0]) if made else None
+
+
+_CLAIM = """
+    insert into upload (project_id, key, body_digest, commit_id, environment_id, answer, posted_by)
+    select project_id, %(key)s, %(body_digest)s, id, %(environment_id)s, %(answer)s::jsonb, %(posted_by)s
+    from commit where project_id = %(project_id)s and sha = %(sha)s
+    on conflict do nothing
+    returning id, commit_id
+"""
+
+
+def of_key(session: Session, project_id: int, key: str) -> Upload:
+    """Return the project's upload of this key, which is there."""
+    return session.scalars(select(Upload).where(Upload.project_id == project_id, Upload.key == key)).one()
 
 
 class NewUpload(NamedTuple):
@@ -68,21 +91,20 @@ def claim_all(
     While another transaction is storing one of the keys this waits for its end.
     """
     rows = json.dumps([upload._asdict() for upload in wanted])
-    made = session.execute(_CLAIM, {"project_id": project_id, "posted_by": posted_by, "rows": rows})
+    which = {"project_id": project_id, "posted_by": posted_by, "rows": rows}
+    (made,) = in_one_trip(session, (_CLAIM_ALL, which))
     return {row[0]: row[1] for row in made}
 
 
-_CLAIM = text(
-    """
+_CLAIM_ALL = """
     insert into upload (project_id, key, body_digest, commit_id, environment_id, answer, posted_by)
-    select :project_id, key, body_digest, commit_id, environment_id, '{}', :posted_by
-    from json_to_recordset(cast(:rows as json)) as given(
+    select %(project_id)s, key, body_digest, commit_id, environment_id, '{}', %(posted_by)s
+    from json_to_recordset(%(rows)s::json) as given(
       key text, body_digest text, commit_id bigint, environment_id bigint)
     order by key  -- one order everywhere, so that none deadlock
     on conflict do nothing
     returning key, id
-    """
-)
+"""
 
 
 def with_context(session: Session, upload_id: int) -> UploadContext | None:

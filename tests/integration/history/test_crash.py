@@ -65,9 +65,9 @@ def make_series(service: Service) -> int:
     """Make the first project's one series."""
     with service.database.session() as session:
         project = projects.project(session, "acme/crash")
-        case = projects.case_ids(session, project.id, [("resize", {})])["resize {}"]
+        case = projects.case_ids(session, project.id, [("resize", {})])[0]
         key = SeriesKey(case, "latency_p50", "cpu")
-        return series.ensure(session, project.id, {key: ("s", "lower")})[key][0].id
+        return series.ensure(session, project.id, {key: ("s", "lower")})[key].id
 
 
 def stored(service: Service) -> dict[str, Any]:

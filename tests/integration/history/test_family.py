@@ -37,8 +37,8 @@ class Family:
         self.session = session
         self.project = projects.project(session, "acme/family").id
         cases = projects.case_ids(session, self.project, [(f"b{i}", {}) for i in range(n)])
-        keys = {SeriesKey(case, "latency_p50", "cpu"): ("s", "lower") for case in cases.values()}
-        self.series = sorted(row.id for row, _ in series.ensure(session, self.project, keys).values())
+        keys = {SeriesKey(case, "latency_p50", "cpu"): ("s", "lower") for case in cases}
+        self.series = sorted(row.id for row in series.ensure(session, self.project, keys).values())
 
     def commit(self, number: int, of_series: Sequence[int], *, branch: str = "main") -> int:
         """Give these series a result of a commit, which nobody has examined; return the commit."""

@@ -236,7 +236,7 @@ def row(session: Session) -> Iterator[ChangePoint]:
     commit = projects.commit(session, project.id, "a" * 40)
     case = projects.cases(session, project.id, [("b", {})])["b {}"]
     key = SeriesKey(case.id, "latency_p50", "cpu")
-    series_id = series.ensure(session, project.id, {key: ("s", "lower")})[key][0].id
+    series_id = series.ensure(session, project.id, {key: ("s", "lower")})[key].id
     series.add_results(session, [posted(series_id, commit.id, 1.0)])
     result_id = session.scalars(select(Result.id)).one()
     yield ChangePoint(

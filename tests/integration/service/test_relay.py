@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from sqlalchemy import text
 
 from app.config import ServiceSettings
+from app.integrations import queue as queue_module
+from app.integrations.queue import Relay
 from app.store.repositories import outbox
 from app.wiring import Service
 
@@ -96,6 +99,21 @@ def test_what_is_written_while_others_are_sent_is_sent_too(relaying: Service, qu
     while unsent(relaying):
         queue.let.wait(0.01)
     assert queue.sent == [1, 2]
+
+
+def test_a_burst_is_relayed_at_once_and_then_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue_module, "PAUSE_S", 0.5)
+    times: list[float] = []
+
+    def relay() -> None:
+        times.append(time.monotonic())
+
+    relaying = Relay(relay)
+    while len(times) < 2:
+        relaying.soon()
+        time.sleep(0.001)
+    relaying.close()
+    assert times[1] - times[0] >= 0.5
 
 
 def test_a_service_that_has_ended_relays_no_more(relaying: Service, queue: HeldQueue) -> None:

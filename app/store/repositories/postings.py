@@ -1,0 +1,80 @@
+"""A posted document where it meets what is stored: what is known of all that it names is found in one trip.
+
+A program that posts after every test waits for this, so what it names anew is found missing here, and made by those
+whose it is: projects, series.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy.orm import Session
+
+from app.store.pipeline import in_one_trip
+from app.store.repositories.series import LENGTH, KnownSeries
+from workers.protocol import Params, params_key
+
+
+class KnownProject(NamedTuple):
+    """A project as a document needs to know it; `branch` is the one whose history is its own."""
+
+    id: int
+    branch: str
+
+
+class NamedSeries(NamedTuple):
+    """How a document names the series of one of its results."""
+
+    benchmark: str
+    params: Params
+    metric: str
+    version: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is stored of what a document names; `series` and their `lengths` are those of its results, in order.
+
+    What is new is None.
+    """
+
+    project: KnownProject | None
+    environment_id: int | None
+    series: tuple[KnownSeries | None, ...]
+    lengths: tuple[int, ...]
+    """How many results each series has."""
+
+
+def find(
+    session: Session, project: str, device_class: str, environment: str, named: Sequence[NamedSeries]
+) -> Found:
+    """Return what is stored of a document on this device class; `environment` is the digest of its own."""
+    wanted = [[its.benchmark, params_key(its.params), its.metric, its.version] for its in named]
+    which: dict[str, Any] = {"project": project, "device_class": device_class, "environment": environment}
+    heads, rows = in_one_trip(session, (_HEAD, which), (_SERIES, which | {"named": json.dumps(wanted)}))
+    environment_id, *known = heads[0]
+    series: list[KnownSeries | None] = [None] * len(named)
+    lengths = [0] * len(named)
+    for at, series_id, unit, better, length in rows:
+        series[at], lengths[at] = KnownSeries(series_id, unit, better), length
+    its = KnownProject(*known) if known[0] is not None else None
+    return Found(its, environment_id, tuple(series), tuple(lengths))
+
+
+_HEAD = """
+    select (select id from environment where digest = %(environment)s), project.id, project.branch
+    from (select) one left join project on project.name = %(project)s
+"""
+
+_SERIES = f"""
+    select cast(at - 1 as int), series.id, unit, better, {LENGTH}
+    from json_array_elements(%(named)s::json) with ordinality as named(its, at)
+    join project on project.name = %(project)s
+    join benchmark_case on benchmark_case.project_id = project.id
+      and benchmark = its->>0 and params_key = its->>1
+    join series on case_id = benchmark_case.id and metric = its->>2
+      and device_class = %(device_class)s and version = its->>3
+"""  # noqa: S608  # nothing of it is anybody's but ours

@@ -1,0 +1,61 @@
+"""Statements that go to PostgreSQL together."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DataError, OperationalError
+from sqlalchemy.orm import Session
+
+from app.store.pipeline import in_one_trip
+from app.store.repositories import projects
+from app.store.repositories.projects import CommitFacts, completed
+from app.store.tables import Project
+from app.wiring import Service
+
+pytestmark = pytest.mark.postgres
+
+
+def test_each_sees_what_those_before_it_did(session: Session) -> None:
+    made = "insert into project (name) values (%(name)s) returning name"
+    counted = "select count(*) from project where name = %(name)s"
+    which = {"name": "acme/one"}
+    assert in_one_trip(session, (made, which), (counted, which)) == [[("acme/one",)], [(1,)]]
+
+
+def test_they_see_what_the_session_has_not_written_yet(session: Session) -> None:
+    session.add(Project(name="acme/held"))
+    found = in_one_trip(session, ("select name from project where name like %(like)s", {"like": "acme/%"}))
+    assert found == [[("acme/held",)]]
+
+
+def test_what_failed_is_told_as_any_statement_that_fails(session: Session) -> None:
+    with pytest.raises(DataError, match="division by zero"):
+        in_one_trip(session, ("select 1", {}), ("select 1 / %(zero)s::int", {"zero": 0}))
+    session.rollback()
+    session.execute(text("set local statement_timeout = 1"))
+    with pytest.raises(OperationalError, match="statement timeout"):
+        in_one_trip(session, ("select pg_sleep(5)", {}))
+
+
+FACTS = CommitFacts("a" * 40, None, "main", None, "Ada", "First", 7)
+
+
+def test_a_commit_that_is_known_wholly_is_not_locked(service: Service) -> None:
+    with service.database.session() as session:
+        project_id = projects.project(session, "acme/locks").id
+        projects.commit_ids(session, project_id, [FACTS])
+    with service.database.session() as one, service.database.session() as other:
+        known = FACTS._replace(author="", subject="Another")
+        in_one_trip(one, completed(project_id, [known]))
+        other.execute(text("select from commit for update nowait"))
+
+
+def test_what_is_known_of_a_commit_only_later_fills_what_was_empty(session: Session) -> None:
+    project_id = projects.project(session, "acme/later").id
+    bare = FACTS._replace(author="", subject="", position=None)
+    (first,) = projects.commit_ids(session, project_id, [bare]).values()
+    (again,) = projects.commit_ids(session, project_id, [FACTS._replace(branch="other")]).values()
+    assert first == again
+    its = session.execute(text("select author, subject, position, branch from commit")).one()
+    assert tuple(its) == ("Ada", "First", 7, "main")
