@@ -173,7 +173,7 @@ _RESULTS = f"""
         value, low, high, n, flags, measured_at, branch, place)
       overriding system value
       select id, series_id, commit_id, upload_id, 'head',
-        v, v * 0.99, v * 1.01, 10, '{{}}', authored_at, 'main', position
+        v, v * 0.99, v * 1.01, 10, null, authored_at, 'main', position
       from given)
-    insert into sample (result_id, "values", void) select id, array[{_VALUES}], '{{}}' from given
+    insert into sample (result_id, "values", void) select id, array[{_VALUES}], null from given
 """

@@ -161,10 +161,10 @@ _MORE_COMMITS = """
 _RESULTS = """
     with stored as (
       insert into result (series_id, commit_id, arm, value, low, high, n, flags, measured_at, branch, place)
-      select :series, n, 'head', 0.01, 0.0099, 0.0101, 10, '{}', now(), 'main', n
+      select :series, n, 'head', 0.01, 0.0099, 0.0101, 10, null, now(), 'main', n
       from generate_series(cast(:first as int), cast(:last as int)) as n returning id)
     insert into sample (result_id, "values", void)
-    select id, (select array_agg(0.01 + random() * 0.0002 + g * 0 + id * 0) from generate_series(1, 10) as g), '{}'
+    select id, (select array_agg(0.01 + random() * 0.0002 + g * 0 + id * 0) from generate_series(1, 10) as g), null
     from stored
     """
 
@@ -184,13 +184,13 @@ _STATEMENTS = (
     """
     with stored as (
       insert into result (series_id, commit_id, arm, value, low, high, n, flags, measured_at, branch, place)
-      select its.n, of.n, 'head', v, v * 0.99, v * 1.01, 10, '{}', now(), 'main', of.n
+      select its.n, of.n, 'head', v, v * 0.99, v * 1.01, 10, null, now(), 'main', of.n
       from generate_series(1, cast(:commits as int)) as of(n)
         cross join generate_series(cast(:first as int), cast(:last as int)) as its(n)
         cross join lateral (select 0.01 * (1 + 0.02 * random() + of.n * 0) as v) as drawn
       returning id, value)
     insert into sample (result_id, "values", void)
-    select id, (select array_agg(value * (0.99 + 0.02 * random()) + g * 0) from generate_series(1, 10) as g), '{}'
+    select id, (select array_agg(value * (0.99 + 0.02 * random()) + g * 0) from generate_series(1, 10) as g), null
     from stored
     """,
     """

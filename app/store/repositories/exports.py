@@ -133,7 +133,8 @@ _RESULTS = text(
       from wanted join result using (run_id, arm, commit_id, branch)
       where result.upload_id is null
     )
-    select number, benchmark, params_key, metric, unit, better, device_class, version, low, high, "values", void
+    select number, benchmark, params_key, metric, unit, better, device_class, version, low, high, "values",
+      coalesce(void, '{}')
     from found
       join sample on sample.result_id = found.id
       join series on series.id = found.series_id

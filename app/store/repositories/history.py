@@ -181,7 +181,7 @@ _UNPLACED = """
         select from change_point
         where series_id = new.series_id and branch = new.branch
           and (index >= history.length - %(recent)s or state = 'suspected')),
-      new.measured_at, 'backdated' = any(new.flags)
+      new.measured_at, 'backdated' = any(coalesce(new.flags, '{}'))
     from result as new
       join commit as its_commit on its_commit.id = new.commit_id
       left join history on history.series_id = new.series_id and history.branch = new.branch

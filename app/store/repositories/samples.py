@@ -56,7 +56,7 @@ _SAMPLES = """
         join benchmark_case on benchmark_case.id = series.case_id
       where result.{source} = :id)
     select listed.number, series.id, benchmark, params, metric, unit, better, device_class, version,
-      result.arm, commit.sha, result.flags, sample."values", sample.void
+      result.arm, commit.sha, coalesce(result.flags, '{{}}'), sample."values", coalesce(sample.void, '{{}}')
     from listed
       join result on result.id = listed.id
       join sample on sample.result_id = result.id

@@ -127,10 +127,10 @@ _ADD_RESULTS = """
       insert into result
         (id, series_id, commit_id, run_id, upload_id, arm, value, low, high, n, flags, measured_at, branch)
       select id, series_id, commit_id, run_id, upload_id, arm, value, low, high,
-        cardinality("values") - cardinality(void), flags, measured_at, branch
+        cardinality("values") - cardinality(void), nullif(flags, '{}'), measured_at, branch
       from given
     )
-    insert into sample (result_id, "values", void) select id, "values", void from given
+    insert into sample (result_id, "values", void) select id, "values", nullif(void, '{}') from given
 """
 
 

@@ -193,7 +193,7 @@ def behind(session: Session, its: History, rows: Sequence[int]) -> Behind:
 def _behind(shown: str) -> str:
     return f"""
         select json_agg(sha), json_agg(subject), json_agg(author), json_agg(coalesce(authored_at, measured_at)),
-          json_agg(run_id), json_agg(upload_id), json_agg(flags)
+          json_agg(run_id), json_agg(upload_id), json_agg(coalesce(flags, '{{}}'))
         from (
           select sha, subject, author, authored_at, measured_at, run_id, upload_id, flags
           from ({shown}) shown join commit on commit.id = commit_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any
 
-from sqlalchemy import BigInteger, DateTime, Identity, MetaData, Text, func
+from sqlalchemy import BigInteger, DateTime, Dialect, Identity, MetaData, Text, TypeDecorator, func
 from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, JSONB
 from sqlalchemy.orm import DeclarativeBase, mapped_column
 
@@ -33,6 +33,21 @@ class Table(DeclarativeBase):
         list[int]: ARRAY(BigInteger),
         list[float]: ARRAY(DOUBLE_PRECISION),
     }
+
+
+class SparseList(TypeDecorator[list[Any]]):
+    """A list that is nearly always empty: null then, which takes no space. Statements as text see the null."""
+
+    impl = ARRAY
+    cache_ok = True
+
+    def process_bind_param(self, value: list[Any] | None, dialect: Dialect) -> list[Any] | None:
+        """Return what is stored."""
+        return value or None
+
+    def process_result_value(self, value: list[Any] | None, dialect: Dialect) -> list[Any]:
+        """Return the list."""
+        return value or []
 
 
 Id = Annotated[int, mapped_column(BigInteger, Identity(), primary_key=True)]

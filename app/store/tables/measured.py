@@ -10,10 +10,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, LargeBinary, UniqueConstraint, text
+from sqlalchemy import BigInteger, ForeignKey, Index, LargeBinary, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.store.tables.base import Id, Now, Table
+from app.store.tables.base import Id, Now, SparseList, Table
 
 
 class Run(Table):
@@ -140,13 +140,26 @@ class Series(Table):
     created_at: Mapped[Now]
 
 
+SHOWN = ["value", "low", "high", "n", "commit_id", "run_id", "upload_id", "flags"]
+"""What a trend shows of a result; the index that finds it holds it, as the rows of a history lie far apart."""
+
+
 class Result(Table):
     """One point of a series: the median of one arm's estimates in one run, or of values posted from elsewhere."""
 
     __tablename__ = "result"
     __table_args__ = (
         Index("ix_result_series_id_commit_id", "series_id", "commit_id"),
-        Index("ix_result_history", "series_id", "branch", "place", "id"),
+        Index(
+            "ix_result_history",
+            "series_id",
+            "branch",
+            "place",
+            "id",
+            postgresql_include=SHOWN,
+        ),
+        Index("ix_result_run_id", "run_id", postgresql_where=text("run_id is not null")),
+        Index("ix_result_upload_id", "upload_id", postgresql_where=text("upload_id is not null")),
         Index(
             "ix_result_unplaced", "series_id", postgresql_where=text("branch is not null and place is null")
         ),
@@ -160,14 +173,14 @@ class Result(Table):
     id: Mapped[Id]
     series_id: Mapped[int] = mapped_column(ForeignKey("series.id"))
     commit_id: Mapped[int] = mapped_column(ForeignKey("commit.id"))
-    run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id"), index=True)
-    upload_id: Mapped[int | None] = mapped_column(ForeignKey("upload.id"), index=True)
+    run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id"))
+    upload_id: Mapped[int | None] = mapped_column(ForeignKey("upload.id"))
     arm: Mapped[str]
     value: Mapped[float]
     low: Mapped[float]
     high: Mapped[float]
     n: Mapped[int]
-    flags: Mapped[list[str]]
+    flags: Mapped[list[str]] = mapped_column(SparseList(Text), nullable=True)
     measured_at: Mapped[datetime]
     created_at: Mapped[Now]
     branch: Mapped[str | None]
@@ -183,7 +196,7 @@ class Sample(Table):
 
     result_id: Mapped[int] = mapped_column(ForeignKey("result.id"), primary_key=True)
     values: Mapped[list[float]]
-    void: Mapped[list[int]]
+    void: Mapped[list[int]] = mapped_column(SparseList(BigInteger), nullable=True)
     """Indices of values that belong to void pairs; kept, not counted."""
 
 
