@@ -19,6 +19,8 @@ from app.domain.errors import DataError, UsageError
 if TYPE_CHECKING:
     from app.commands.import_posting import Posted
     from app.commands.import_reading import ImportFiles
+    from app.commands.import_spool import Spool
+    from app.commands.import_summary import Found
     from app.formats.imported.documents import ImportWishes, PreparedDocument, Preparing
     from app.formats.imported.lineage import Lineage
     from app.integrations.service_client import ServiceClient
@@ -72,7 +74,8 @@ def import_(
     interrupted goes on. The exit status is 0, or 65 where some of the data was refused: the rest came in.
     """
     from app.commands.import_reading import ImportFiles
-    from app.commands.import_summary import import_document, import_summary, what_is_in
+    from app.commands.import_spool import Spool
+    from app.commands.import_summary import import_document, import_summary
     from app.formats.imported.documents import ImportWishes, Preparing
 
     wishes = ImportWishes(
@@ -82,10 +85,10 @@ def import_(
     lineage = _lineage(repo, branch) if repo is not None else None
     preparing = Preparing(wishes, datetime.now(UTC), lineage)
     files = ImportFiles(paths, preparing, wanted)
-    documents = list(files.documents())
-    _refuse_nothing(files, documents)
-    found = what_is_in(documents)
-    posted = None if dry_run else _post(documents, preparing)
+    with Spool() as spool:
+        found = _judge(files, None if dry_run else spool)
+        _refuse_nothing(files, found)
+        posted = None if dry_run else _post(spool, preparing)
     document = import_document(wishes, files, found, posted)
     print_pieces([json.dumps(document, ensure_ascii=False) + "\n"] if as_json else [import_summary(document)])
     return BAD_DATA if preparing.refused else 0
@@ -142,9 +145,28 @@ def _lineage(repo: Path, branch: str | None) -> Lineage:
     return Lineage(branch or name, commits)
 
 
-def _refuse_nothing(files: ImportFiles, documents: list[PreparedDocument]) -> None:
+def _judge(files: ImportFiles, spool: Spool | None) -> Found:
+    """Read and judge everything, and keep it in the spool, if there is one; tell how far it is."""
+    from app.commands.import_summary import Found
+    from app.commands.progress_line import ProgressLine
+
+    found, line = Found(), ProgressLine()
+
+    def take(document: PreparedDocument) -> None:
+        found.add(document)
+        if spool is not None:
+            spool.add(document)
+        line.tell(f"judged {found.runs} runs")
+
+    files.read(take)
+    if found.runs:
+        line.tell(f"judged {found.runs} runs", is_last=True)
+    return found
+
+
+def _refuse_nothing(files: ImportFiles, found: Found) -> None:
     """Raise DataError where there is nothing to be imported, nor to be said of any file."""
-    if not (documents or files.preparing.refused or files.preparing.left_out or files.formats):
+    if not (found.runs or files.preparing.refused or files.preparing.left_out or files.formats):
         from app.formats.imported.registry import FORMATS
 
         where = ", ".join(map(str, files.paths))
@@ -153,13 +175,13 @@ def _refuse_nothing(files: ImportFiles, documents: list[PreparedDocument]) -> No
         )
 
 
-def _post(documents: list[PreparedDocument], preparing: Preparing) -> Posted:
+def _post(spool: Spool, preparing: Preparing) -> Posted:
     from app.commands.import_posting import Posted, post_all
 
-    if not documents:
+    if not len(spool):
         return Posted()
     with _service() as client:
-        return post_all(client, documents, preparing, _progress())
+        return post_all(client, spool, preparing, _progress())
 
 
 def _service() -> AbstractContextManager[ServiceClient]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from app.commands.import_spool import Spool
 from app.domain.errors import Problem
 from app.domain.parts import in_parts
 from app.formats.imported.documents import PreparedDocument, Preparing
@@ -28,20 +29,17 @@ class Posted:
     known: int = 0
 
 
-def post_all(
-    client: ServiceClient, documents: Sequence[PreparedDocument], preparing: Preparing, progress: Progress
-) -> Posted:
+def post_all(client: ServiceClient, spool: Spool, preparing: Preparing, progress: Progress) -> Posted:
     """Post the documents; results that a service refuses are noted in `preparing`, and the rest is posted again."""
     posted, done = Posted(), 0
-    in_order = sorted(documents, key=lambda document: document.order)
     for batch in in_parts(
-        in_order, most=MOST_DOCUMENTS, size_of=lambda document: len(document.line), largest=MOST_B
+        spool.in_order(), most=MOST_DOCUMENTS, size_of=lambda document: len(document.line), largest=MOST_B
     ):
         left = batch
         while left:
             left = _post(client, left, preparing, posted)
         done += len(batch)
-        progress(done, len(documents))
+        progress(done, len(spool))
     return posted
 
 

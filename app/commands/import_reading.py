@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from app.domain.errors import DataError
 from app.formats.imported.documents import PreparedDocument, Preparing, Refused
-from app.formats.imported.registry import COMPANIONS, FORMATS, parse, recognise
+from app.formats.imported.model import Measured, Reading
+from app.formats.imported.registry import COMPANIONS, FORMATS, Format, recognise
+from app.formats.imported.source import Lines, parse, read_source
 
 _ENDINGS = (".json", ".jsonl", ".ndjson")
 _SCRIPT = "data.js"
@@ -35,11 +40,12 @@ class ImportFiles:
     """Files of no known format in a folder, which may well hold others."""
     _companions: dict[Path, Any] = field(default_factory=dict)
 
-    def documents(self) -> Iterator[PreparedDocument]:
-        """Yield what is to be posted, file by file."""
+    def read(self, take: Callable[[PreparedDocument], None]) -> None:
+        """Read file by file; `take` is given each document that is to be posted, as soon as it is judged."""
         for path, is_named in self._files():
             try:
-                yield from self._read(path, is_named)
+                with _opened(path) as file:
+                    self._read(path, is_named, file, take)
             except DataError as error:
                 self.preparing.refused.append(Refused(str(path), THE_FILE, str(error)))
 
@@ -55,19 +61,38 @@ class ImportFiles:
                     if name.endswith(_ENDINGS) or name == _SCRIPT:
                         yield Path(folder, name), False
 
-    def _read(self, path: Path, is_named: bool) -> Iterator[PreparedDocument]:
-        document = parse(_bytes(path))
-        name = self._format(document)
+    def _read(
+        self, path: Path, is_named: bool, file: BinaryIO, take: Callable[[PreparedDocument], None]
+    ) -> None:
+        source = read_source(file)
+        name = self._format([source.first] if isinstance(source, Lines) else source)
         if name is None:
             self._note_unknown(path, is_named)
             return
         self.formats[name] += 1
-        known = FORMATS[name]
-        reading = known.read(document, {other: self._companion(path, other) for other in known.companions})
-        self.preparing.refused += [Refused(str(path), place, what, 1) for place, what in reading.problems]
+
+        def prepare(measured: Measured) -> None:
+            self._note_problems(path, reading)
+            for document in self.preparing.prepare(str(path), measured):
+                take(document)
+
+        reading = Reading(prepare)
+        self._say(FORMATS[name], path, source, reading)
+        self._note_problems(path, reading)
         self.preparing.left_out += reading.left_out
-        for measured in reading.measured:
-            yield from self.preparing.prepare(str(path), measured)
+
+    def _say(self, known: Format, path: Path, source: Any, reading: Reading) -> None:
+        """Have the format note what the file says, line by line where it can."""
+        if isinstance(source, Lines) and known.read_one:
+            for index, document in enumerate(source):
+                known.read_one(document, f"[{index}]", reading)
+            return
+        document = list(source) if isinstance(source, Lines) else source
+        known.read(document, {other: self._companion(path, other) for other in known.companions}, reading)
+
+    def _note_problems(self, path: Path, reading: Reading) -> None:
+        self.preparing.refused += [Refused(str(path), place, what, 1) for place, what in reading.problems]
+        reading.problems.clear()
 
     def _format(self, document: Any) -> str | None:
         if self.wanted is None:
@@ -90,12 +115,21 @@ class ImportFiles:
         if place is None:
             return None
         if place not in self._companions:
+            self._forget(name)
             try:
-                self._companions[place] = parse(_bytes(place))
+                with _opened(place) as file:
+                    self._companions[place] = parse(file)
             except DataError as error:
                 self._companions[place] = None
                 self.preparing.refused.append(Refused(str(place), THE_FILE, str(error)))
         return self._companions[place]
+
+    def _forget(self, name: str) -> None:
+        """Let go of files of this name: those that need the same one follow each other. A bad one is told once."""
+        kept = {
+            place: found for place, found in self._companions.items() if found is None or place.name != name
+        }
+        self._companions = kept
 
 
 def _walk(path: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
@@ -109,8 +143,17 @@ def _walk(path: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
         folders += below
 
 
-def _bytes(path: Path) -> bytes:
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """Yield a file to be read, from its beginning as often as need be, also what comes out of a pipe."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            if file.seekable():
+                yield file
+                return
+            with tempfile.TemporaryFile() as copy:
+                shutil.copyfileobj(file, copy)
+                copy.seek(0)
+                yield copy
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", code="unreadable") from None

@@ -8,27 +8,45 @@ from app.commands.import_posting import Posted
 from app.commands.import_reading import ImportFiles
 from app.formats.imported.documents import ImportWishes, PreparedDocument
 
+_LAST_DAY = "9999-12-31"
 _SHOWN = 20
 """Refused values and unknown files that are listed; `--json` lists all."""
 
 
-def what_is_in(documents: list[PreparedDocument]) -> dict[str, Any]:
-    """Return what the documents hold, before the service takes anything out of them."""
-    dates = sorted(document.body.get("time", document.body["measured_at"])[:10] for document in documents)
-    return {
-        "runs": len(documents),
-        "commits": len({document.body["commit"] for document in documents}),
-        "first": dates[0] if dates else None,
-        "last": dates[-1] if dates else None,
-        "device_classes": sorted({document.body["device_class"] for document in documents}),
-        "results": sum(len(document.places) for document in documents),
-    }
+class Found:
+    """What documents hold, before the service takes anything out of them."""
+
+    def __init__(self) -> None:
+        self.runs = self.results = 0
+        self._commits, self._device_classes = set[str](), set[str]()
+        self._first, self._last = _LAST_DAY, ""
+
+    def add(self, document: PreparedDocument) -> None:
+        """Take note of a document."""
+        body = document.body
+        self.runs += 1
+        self.results += len(document.places)
+        self._commits.add(body["commit"])
+        self._device_classes.add(body["device_class"])
+        day = body.get("time", body["measured_at"])[:10]
+        self._first, self._last = min(self._first, day), max(self._last, day)
+
+    def told(self) -> dict[str, Any]:
+        """Return it as the summary tells it."""
+        return {
+            "runs": self.runs,
+            "commits": len(self._commits),
+            "first": self._first if self.runs else None,
+            "last": self._last or None,
+            "device_classes": sorted(self._device_classes),
+            "results": self.results,
+        }
 
 
 def import_document(
     wishes: ImportWishes,
     files: ImportFiles,
-    found: dict[str, Any],
+    found: Found,
     posted: Posted | None,
 ) -> dict[str, Any]:
     """Return what came of an import; `found` is what the files held, `posted` None where nothing was to be stored."""
@@ -37,7 +55,7 @@ def import_document(
         "project": wishes.project,
         "dry_run": posted is None,
         "formats": dict(files.formats),
-        **found,
+        **found.told(),
         "stored": posted.stored if posted else 0,
         "known": posted.known if posted else 0,
         "refused": [vars(one) for one in preparing.refused],

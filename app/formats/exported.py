@@ -1,7 +1,8 @@
-"""What an export ends with: a line that only a whole one has, and by which it can be told.
+"""The lines of an export that are no documents: marks, where one that broke off can go on, and its end.
 
 An export is JSON Lines: documents as `POST /api/v1/results/batch` takes them, and then `{"end": {"documents": …,
-"results": …, "sha256": …}}`. The digest is of all bytes before that line.
+"results": …, "sha256": …}}`, by which a whole one is told; the digest is of all documents' lines. Whoever asks for
+marks gets `{"mark": CURSOR}` between runs: what goes on after that cursor is just what is behind the line.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import hashlib
 import json
 from typing import Any
 
-END = "end"
+END, MARK = "end", "mark"
 
 
 class Tally:
@@ -36,17 +37,33 @@ class Tally:
         return self.end(end[END].get("results", 0)) == end
 
 
+def mark(cursor: str) -> dict[str, str]:
+    """Return what says that an export can go on here."""
+    return {MARK: cursor}
+
+
+def read_mark(line: bytes) -> str | None:
+    """Return the cursor that the line tells, if it is a mark."""
+    found = _noted(line, MARK)
+    return found[MARK] if found is not None and isinstance(found[MARK], str) else None
+
+
 def read_end(line: bytes) -> dict[str, Any] | None:
     """Return what the line says, if it is one that ends an export."""
-    if not line.startswith(b'{"end":'):
+    found = _noted(line, END)
+    return found if found is not None and isinstance(found[END], dict) else None
+
+
+def is_of_export(found: Any) -> bool:
+    """Tell whether a document is none, but a mark or an end."""
+    return isinstance(found, dict) and len(found) == 1 and not found.keys().isdisjoint((END, MARK))
+
+
+def _noted(line: bytes, key: str) -> dict[str, Any] | None:
+    if not line.startswith(f'{{"{key}":'.encode()):
         return None
     try:
         found = json.loads(line)
     except ValueError:
         return None
-    return found if is_end(found) else None
-
-
-def is_end(found: Any) -> bool:
-    """Tell whether a document is what ends an export."""
-    return isinstance(found, dict) and found.keys() == {END} and isinstance(found[END], dict)
+    return found if isinstance(found, dict) and found.keys() == {key} else None

@@ -92,9 +92,8 @@ def recognises(document: Any) -> bool:
     )
 
 
-def read(document: Any, companions: Mapping[str, Any]) -> Reading:
-    """Return what a result file says; `companions` are the two files that go with it, as far as there are any."""
-    reading = Reading()
+def read(document: Any, companions: Mapping[str, Any], reading: Reading) -> Reading:
+    """Note what a result file says; `companions` are the two files that go with it, as far as there are any."""
     with reading.at("the file"):
         benchmarks = as_object(companions.get(BENCHMARKS), BENCHMARKS)
         told = as_object(document.get("params"), "params")

@@ -28,19 +28,23 @@ def _reports(document: Any) -> list[Any]:
 
 
 def _is_query(document: Object) -> bool:
-    first = next(iter(document["results"]), None)
+    results = document.get("results")
+    first = results[0] if isinstance(results, list) and results else None
     return isinstance(first, dict) and "metrics" in first and "testbed" in first
 
 
-def read(document: Any, companions: Mapping[str, Any]) -> Reading:
-    """Return what the file says; it goes alone."""
-    reading = Reading()
+def read(document: Any, companions: Mapping[str, Any], reading: Reading) -> Reading:
+    """Note what the file says; it goes alone."""
     for index, found in enumerate(_reports(document)):
-        place = f"[{index}]" if isinstance(document, list) else ""
-        with reading.at(place or "the file"):
-            told = as_object(found, "the report")
-            (_read_query if _is_query(told) else _read_report)(told, place, reading)
+        read_one(found, f"[{index}]" if isinstance(document, list) else "", reading)
     return reading
+
+
+def read_one(found: Any, place: str, reading: Reading) -> None:
+    """Note what one report or query says; `place` is empty where it is alone in its file."""
+    with reading.at(place or "the file"):
+        told = as_object(found, "the report")
+        (_read_query if _is_query(told) else _read_report)(told, place, reading)
 
 
 def _read_report(report: Object, place: str, reading: Reading) -> None:

@@ -40,9 +40,8 @@ def _listed(document: Any) -> list[Any]:
     return found if isinstance(found, list) else [found]
 
 
-def read(document: Any, companions: Mapping[str, Any]) -> Reading:
-    """Return what the file says; it goes alone. Results of one run on one machine belong together."""
-    reading = Reading()
+def read(document: Any, companions: Mapping[str, Any], reading: Reading) -> Reading:
+    """Note what the file says; it goes alone. Results of one run on one machine belong together."""
     groups: dict[tuple[str, ...], list[tuple[Object, ImportedResult]]] = defaultdict(list)
     for index, found in enumerate(_listed(document)):
         place = f"[{index}]"

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any
 
 from app.domain.errors import PayloadError, Problem
@@ -50,12 +51,24 @@ class ImportWishes:
 
 @dataclass
 class PreparedDocument:
-    """A document as it is posted. `places` are those of its results in the file."""
+    """A document as it is posted: `line` is its JSON, `places` are those of its results in the file."""
 
     file: str
-    body: dict[str, Any]
+    line: bytes
     places: list[str]
-    line: bytes = b""
+
+    @classmethod
+    def of(cls, file: str, body: dict[str, Any], places: list[str]) -> PreparedDocument:
+        """Return the document with this content."""
+        document = cls(file, b"", places)
+        document._become(body)
+        return document
+
+    @cached_property
+    def body(self) -> dict[str, Any]:
+        """What is in it; it is read only for a document of which something is refused."""
+        found: dict[str, Any] = json.loads(self.line)
+        return found
 
     @property
     def order(self) -> tuple[int, datetime]:
@@ -65,10 +78,14 @@ class PreparedDocument:
     def without(self, indices: Iterable[int]) -> None:
         """Take results out of it."""
         bad = set(indices)
-        self.body["results"] = [r for i, r in enumerate(self.body["results"]) if i not in bad]
         self.places = [place for i, place in enumerate(self.places) if i not in bad]
+        results = [r for i, r in enumerate(self.body["results"]) if i not in bad]
+        self._become(self.body | {"results": results})
+
+    def _become(self, body: dict[str, Any]) -> None:
+        self.body = body
         # Escaped, so that even half a character of UTF-16 comes as far as the judge, who names its place.
-        self.line = json.dumps(self.body, separators=(",", ":")).encode()
+        self.line = json.dumps(body, separators=(",", ":")).encode()
 
 
 @dataclass(frozen=True)
@@ -100,7 +117,7 @@ class Preparing:
             return []
         head = self._head(commit, measured)
         documents = [
-            PreparedDocument(
+            PreparedDocument.of(
                 file, head | {"results": [self._result(one) for one in some]}, [one.place for one in some]
             )
             for some in _parts(measured.results)
@@ -191,7 +208,6 @@ class Preparing:
 
     def _judge(self, document: PreparedDocument) -> bool:
         """Take out of the document what the service would refuse; tell whether anything is left."""
-        document.without(())
         while document.places:
             try:
                 read_payload(document.line, now=self.now)

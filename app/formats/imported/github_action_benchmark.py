@@ -53,9 +53,8 @@ def recognises(document: Any) -> bool:
     return len(suites) == len(entries) and (first is None or (isinstance(first, dict) and "benches" in first))
 
 
-def read(document: Any, companions: Mapping[str, Any]) -> Reading:
-    """Return what the file says of every suite; it goes alone."""
-    reading = Reading()
+def read(document: Any, companions: Mapping[str, Any], reading: Reading) -> Reading:
+    """Note what the file says of every suite; it goes alone."""
     for suite, entries in document["entries"].items():
         for index, entry in enumerate(entries):
             place = json_path(("entries", suite, index))

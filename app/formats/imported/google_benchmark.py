@@ -41,9 +41,8 @@ def recognises(document: Any) -> bool:
     )
 
 
-def read(document: Any, companions: Mapping[str, Any]) -> Reading:
-    """Return what the file says; it goes alone."""
-    reading = Reading()
+def read(document: Any, companions: Mapping[str, Any], reading: Reading) -> Reading:
+    """Note what the file says; it goes alone."""
     with reading.at("the file"):
         context = as_object(document["context"], "context")
         machine = Machine(threads=as_count(context.get("num_cpus")), name=str(context.get("host_name") or ""))

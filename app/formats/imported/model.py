@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -100,8 +100,13 @@ class BadValueError(Exception):
 
 @dataclass
 class Reading:
-    """What came of reading a file: what was measured, problems as (place, sentence), and what was left out, counted."""
+    """What comes of reading a file: what was measured, problems as (place, sentence), and what was left out, counted.
 
+    `take` is given what was measured as soon as it is read, so that what a large file says is never there all at once;
+    without it everything is kept in `measured`.
+    """
+
+    take: Callable[[Measured], None] | None = None
     measured: list[Measured] = field(default_factory=list)
     problems: list[tuple[str, str]] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -128,8 +133,7 @@ class Reading:
     ) -> None:
         """Note what was measured, where there is any."""
         if results:
-            self.measured.append(
-                Measured(
-                    commit, machine, environment, tuple(results), place, measured_at, device_class, is_exact
-                )
+            found = Measured(
+                commit, machine, environment, tuple(results), place, measured_at, device_class, is_exact
             )
+            (self.take or self.measured.append)(found)

@@ -43,9 +43,8 @@ def recognises(document: Any) -> bool:
     )
 
 
-def read(document: Any, companions: Mapping[str, Any]) -> Reading:
-    """Return what the file says; it goes alone."""
-    reading = Reading()
+def read(document: Any, companions: Mapping[str, Any], reading: Reading) -> Reading:
+    """Note what the file says; it goes alone."""
     with reading.at("the file"):
         info = as_object(document.get("machine_info"), "machine_info")
         results = []

@@ -1,7 +1,7 @@
 """Ratchet's own documents: what `POST /api/v1/results` takes, one in a file or many as JSON Lines.
 
 Everything is taken as it stands, values too: a document that names base units comes out as it went in. One that says
-when it was measured keeps that. The line that ends an answer of `GET /api/v1/export` says nothing of its own.
+when it was measured keeps that. The lines of `GET /api/v1/export` that are no documents say nothing of their own.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app.formats.exported import is_end
+from app.formats.exported import is_of_export
 from app.formats.imported.model import BadValueError, ImportedCommit, ImportedResult, Machine, Reading
 from app.formats.imported.values import (
     Object,
@@ -30,32 +30,36 @@ def recognises(document: Any) -> bool:
     return isinstance(first, dict) and {"project", "commit", "device_class", "results"} <= first.keys()
 
 
-def read(document: Any, companions: Mapping[str, Any]) -> Reading:
-    """Return what the file says; it goes alone."""
-    reading = Reading()
-    for index, found in enumerate(document if isinstance(document, list) else [document]):
-        if is_end(found):
-            continue
-        place = f"[{index}]" if isinstance(document, list) else ""
-        with reading.at(place or "the file"):
-            told = as_object(found, "the document")
-            results = []
-            for number, one in enumerate(as_list(told.get("results"), "results")):
-                where = f"{place}.results[{number}]".removeprefix(".")
-                with reading.at(where):
-                    results.append(_result(as_object(one, "the result"), where))
-            measured_at = as_time(told.get("measured_at"), "measured_at")
-            reading.add(
-                _commit(told),
-                Machine(),
-                as_object(told.get("environment"), "environment"),
-                results,
-                place or "the file",
-                measured_at=measured_at,
-                device_class=as_text(told.get("device_class"), "device_class"),
-                is_exact=measured_at is not None,
-            )
+def read(document: Any, companions: Mapping[str, Any], reading: Reading) -> Reading:
+    """Note what the file says; it goes alone."""
+    is_list = isinstance(document, list)
+    for index, found in enumerate(document if is_list else [document]):
+        read_one(found, f"[{index}]" if is_list else "", reading)
     return reading
+
+
+def read_one(found: Any, place: str, reading: Reading) -> None:
+    """Note what one document says; `place` is empty where it is alone in its file."""
+    if is_of_export(found):
+        return
+    with reading.at(place or "the file"):
+        told = as_object(found, "the document")
+        results = []
+        for number, one in enumerate(as_list(told.get("results"), "results")):
+            where = f"{place}.results[{number}]".removeprefix(".")
+            with reading.at(where):
+                results.append(_result(as_object(one, "the result"), where))
+        measured_at = as_time(told.get("measured_at"), "measured_at")
+        reading.add(
+            _commit(told),
+            Machine(),
+            as_object(told.get("environment"), "environment"),
+            results,
+            place or "the file",
+            measured_at=measured_at,
+            device_class=as_text(told.get("device_class"), "device_class"),
+            is_exact=measured_at is not None,
+        )
 
 
 def _commit(told: Object) -> ImportedCommit:

@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.formats.imported.asv import read, recognises
-from app.formats.imported.registry import FORMATS, parse, recognise
+from app.formats.imported.model import Reading
+from app.formats.imported.registry import FORMATS, recognise
+from tests.factories.import_files import parsed
 
 SHA = "22b920c6d0d54112ccbc020eddba9ea7a2d204f3"
 MACHINE = {"machine": "cheetah", "cpu": "AMD EPYC 7763 64-Core Processor", "num_cpu": "128", "os": "Linux"}
@@ -53,7 +55,7 @@ def version_1(results: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 
 def results_of(document: dict[str, Any], benchmarks: dict[str, Any] = BENCHMARKS) -> list[Any]:
-    reading = read(document, {"benchmarks.json": benchmarks})
+    reading = read(document, {"benchmarks.json": benchmarks}, Reading())
     assert reading.problems == []
     return [result for measured in reading.measured for result in measured.results]
 
@@ -67,7 +69,7 @@ def test_result_file_is_told_by_its_keys_and_companions_are_not():
 
 
 def test_commit_date_machine_and_environment_are_told():
-    (measured,) = read(version_2({"s.Suite.time_it": [[0.5], [], "v2"]}), {}).measured
+    (measured,) = read(version_2({"s.Suite.time_it": [[0.5], [], "v2"]}), {}, Reading()).measured
     assert measured.commit.sha == SHA
     assert measured.commit.time == datetime(2013, 9, 11, 12, 22, 56, tzinfo=UTC)
     assert measured.machine.device_class == "cpu-amd-epyc-7763-128t"
@@ -82,13 +84,16 @@ def test_commit_date_machine_and_environment_are_told():
 
 def test_machine_that_the_file_does_not_tell_is_taken_from_machine_json():
     document = version_2({"s.Suite.time_it": [[0.5], [], "v2"]}, params={})
-    (measured,) = read(document, {"machine.json": MACHINE}).measured
+    (measured,) = read(document, {"machine.json": MACHINE}, Reading()).measured
     assert measured.machine.device_class == "cpu-amd-epyc-7763-128t"
 
 
 def test_files_of_one_machine_are_of_one_class_whatever_they_told_of_it_over_the_years():
     told = ({"machine": "cheetah", "cpu": "AMD EPYC 7763"}, MACHINE | {"num_cpu": "64"}, {})
-    readings = [read(version_2({"s.time_x": [[0.5]]}, params=one), {"machine.json": MACHINE}) for one in told]
+    readings = [
+        read(version_2({"s.time_x": [[0.5]]}, params=one), {"machine.json": MACHINE}, Reading())
+        for one in told
+    ]
     assert {r.measured[0].machine.device_class for r in readings} == {"cpu-amd-epyc-7763-128t"}
 
 
@@ -138,7 +143,7 @@ def test_parameter_is_a_plain_value_where_its_text_says_exactly_that(written, va
 
 def test_null_and_nan_are_left_out_and_counted():
     row = [[None, math.nan, 3.0, None], [["1", "20"], ["'f4'", "2"]]]
-    reading = read(version_2({"s.time_grid": row, "s.Suite.time_it": [None, [], "v2"]}), {})
+    reading = read(version_2({"s.time_grid": row, "s.Suite.time_it": [None, [], "v2"]}), {}, Reading())
     assert [result.values for measured in reading.measured for result in measured.results] == [(3.0,)]
     assert dict(reading.left_out) == {"that failed (null)": 3, "that were skipped (NaN)": 1}
 
@@ -164,7 +169,9 @@ def test_benchmark_that_is_listed_no_more_is_known_by_its_prefix():
 
 
 def test_results_of_an_older_version_of_their_benchmark_are_left_out():
-    reading = read(version_2({"s.Suite.time_it": [[0.5], [], "v1"]}), {"benchmarks.json": BENCHMARKS})
+    reading = read(
+        version_2({"s.Suite.time_it": [[0.5], [], "v1"]}), {"benchmarks.json": BENCHMARKS}, Reading()
+    )
     assert (reading.measured, sum(reading.left_out.values())) == ([], 1)
 
 
@@ -208,7 +215,7 @@ def test_version_1_has_values_and_objects():
     ],
 )
 def test_bad_result_is_told_with_its_place_and_keeps_no_other_out(row, message):
-    reading = read(version_2({"s.time_bad": row, "s.time_good": [[1.0]]}), {})
+    reading = read(version_2({"s.time_bad": row, "s.time_good": [[1.0]]}), {}, Reading())
     (problem,) = reading.problems
     assert problem[0].startswith('results["s.time_bad"]')
     assert problem[1] == message
@@ -216,7 +223,7 @@ def test_bad_result_is_told_with_its_place_and_keeps_no_other_out(row, message):
 
 
 def test_file_without_a_commit_is_told():
-    reading = read(version_2({"s.time_good": [[1.0]]}, commit_hash=None), {})
+    reading = read(version_2({"s.time_good": [[1.0]]}, commit_hash=None), {}, Reading())
     assert reading.problems == [("the file", "commit_hash is null; expected text")]
 
 
@@ -231,7 +238,7 @@ JSON = st.recursive(
 def test_whatever_stands_in_a_file_is_read_or_told(results, fields, columns):
     document = {"commit_hash": SHA, "results": results, "result_columns": columns, "params": fields}
     document |= {"benchmark_version": fields, "requirements": fields, "date": fields}
-    read(document, {"benchmarks.json": {name: fields for name in results}, "machine.json": fields})
+    read(document, {"benchmarks.json": {name: fields for name in results}, "machine.json": fields}, Reading())
 
 
 @pytest.fixture
@@ -240,8 +247,10 @@ def sample(recordings: Path) -> Path:
 
 
 def test_a_real_file_is_read(sample):
-    document = parse((sample / "22b920c6-py2.7-Cython-numpy1.8.json").read_bytes())
-    reading = read(document, {"benchmarks.json": parse((sample / "benchmarks.json").read_bytes())})
+    document = parsed((sample / "22b920c6-py2.7-Cython-numpy1.8.json").read_bytes())
+    reading = read(
+        document, {"benchmarks.json": parsed((sample / "benchmarks.json").read_bytes())}, Reading()
+    )
     (measured,) = reading.measured
     assert (measured.commit.sha, measured.machine.device_class) == (SHA, "cpu-intel-core-i5-2520m")
     assert (len(measured.results), reading.problems) == (20, [])

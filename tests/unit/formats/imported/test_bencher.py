@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from app.formats.imported.bencher import read, recognises
+from app.formats.imported.model import Reading
 from app.formats.imported.registry import recognise
 
 SHA = "cd" * 20
@@ -40,7 +41,7 @@ def test_reports_are_told_by_their_content(document):
 
 
 def test_commit_branch_testbed_and_time_are_told():
-    (measured,) = read(report(), {}).measured
+    (measured,) = read(report(), {}, Reading()).measured
     assert (measured.commit.sha, measured.commit.branch) == (SHA, "main")
     assert (measured.device_class, measured.measured_at) == (
         "ubuntu-latest",
@@ -53,7 +54,7 @@ def test_measures_are_metrics_with_their_spread():
         {"measure": LATENCY, "metric": metric(88.0, 87.5, 88.75)},
         {"measure": THROUGHPUT, "metric": metric(5)},
     ]
-    (measured,) = read(report([{"benchmark": {"name": "fib"}, "measures": measures}]), {}).measured
+    (measured,) = read(report([{"benchmark": {"name": "fib"}, "measures": measures}]), {}, Reading()).measured
     assert [(r.benchmark, r.metric, r.unit, r.better, r.values, r.low, r.high) for r in measured.results] == [
         ("fib", "latency", "ns", "lower", (88.0,), 87.5, 88.75),
         ("fib", "throughput", "operations/s", "higher", (5,), None, None),
@@ -65,14 +66,14 @@ def test_iterations_are_values_of_one_result():
         [{"benchmark": {"name": "fib"}, "measures": [{"measure": LATENCY, "metric": metric(v, 1, 9)}]}]
         for v in (3, 2)
     ]
-    (measured,) = read(report(*some), {}).measured
+    (measured,) = read(report(*some), {}, Reading()).measured
     assert [(r.values, r.low, r.high) for r in measured.results] == [((3, 2), None, None)]
 
 
 def test_reports_by_measure_are_read_too():
     old = [{"measure": LATENCY, "benchmarks": [{"name": "fib", "metric": metric(8)}]}]
     branch = {"name": "main", "version": {"number": 3, "hash": SHA}}
-    (measured,) = read([report(old, branch=branch)], {}).measured
+    (measured,) = read([report(old, branch=branch)], {}, Reading()).measured
     assert (measured.commit.sha, measured.results[0].benchmark, measured.results[0].values) == (
         SHA,
         "fib",
@@ -93,7 +94,7 @@ def test_query_holds_whole_series():
     series = {"branch": {"name": "main"}, "testbed": {"name": "t"}, "measure": LATENCY, "metrics": points}
     query = {"project": {}, "results": [series | {"benchmark": {"name": name}} for name in ("a", "b")]}
     assert recognise(query) == "bencher"
-    found = read(query, {}).measured
+    found = read(query, {}, Reading()).measured
     assert [(m.commit.sha[-1], [(r.benchmark, r.values) for r in m.results]) for m in found] == [
         ("1", [("a", (1,)), ("b", (1,))]),
         ("2", [("a", (2,)), ("b", (2,))]),
@@ -102,6 +103,6 @@ def test_query_holds_whole_series():
 
 def test_bad_metric_is_told_with_its_place():
     bad = [{"benchmark": {"name": "fib"}, "measures": [{"measure": LATENCY, "metric": metric("fast")}]}]
-    assert read([report(bad)], {}).problems == [
+    assert read([report(bad)], {}, Reading()).problems == [
         ("[0].results[0][0]", 'metric.value is "fast"; expected a number')
     ]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from app.formats.imported.conbench import read, recognises
+from app.formats.imported.model import Reading
 from app.formats.imported.registry import recognise
 
 SHA = "02addad336ba19a654f9c857ede546331be7b631"
@@ -36,11 +37,11 @@ def result(name: str = "file-write", **fields: Any) -> dict[str, Any]:
 def test_pages_and_single_results_are_told_and_read(page):
     assert recognises(page)
     assert recognise(page) == "conbench"
-    assert len(read(page, {}).measured) == 1
+    assert len(read(page, {}, Reading()).measured) == 1
 
 
 def test_commit_and_machine_are_told():
-    (measured,) = read([result()], {}).measured
+    (measured,) = read([result()], {}, Reading()).measured
     commit = measured.commit
     assert (commit.sha, commit.parent, commit.author) == (SHA, "4b" * 20, "Diana")
     assert (commit.subject, commit.time) == ("ARROW-1: faster", datetime(2021, 2, 25, 1, 2, 51, tzinfo=UTC))
@@ -48,7 +49,7 @@ def test_commit_and_machine_are_told():
 
 
 def test_tags_are_parameters():
-    ((one,),) = (m.results for m in read([result()], {}).measured)
+    ((one,),) = (m.results for m in read([result()], {}, Reading()).measured)
     assert (one.benchmark, one.params) == ("file-write", {"compression": "snappy", "cpu_count": 2})
 
 
@@ -64,12 +65,12 @@ def test_tags_are_parameters():
     ],
 )
 def test_metric_and_direction_follow_from_the_unit(unit, wanted):
-    ((one,),) = (m.results for m in read([result(stats={"data": [1], "unit": unit})], {}).measured)
+    ((one,),) = (m.results for m in read([result(stats={"data": [1], "unit": unit})], {}, Reading()).measured)
     assert (one.metric, one.unit, one.better) == wanted
 
 
 def test_results_of_one_run_stand_together():
-    found = read([result("a"), result("b"), result("c", run_id="run-2")], {}).measured
+    found = read([result("a"), result("b"), result("c", run_id="run-2")], {}, Reading()).measured
     assert [[r.benchmark for r in measured.results] for measured in found] == [["a", "b"], ["c"]]
 
 
@@ -77,7 +78,9 @@ def test_posted_documents_are_read_with_their_commit_and_numbers_as_text():
     posted = result(
         stats={"data": ["1.5"], "unit": "s"}, github={"commit_hash": SHA}, commit=None, hardware=None
     )
-    (measured,) = read([posted | {"machine_info": {"name": "x", "cpu_thread_count": 2}}], {}).measured
+    (measured,) = read(
+        [posted | {"machine_info": {"name": "x", "cpu_thread_count": 2}}], {}, Reading()
+    ).measured
     assert (measured.commit.sha, measured.results[0].values) == (SHA, (1.5,))
     assert measured.machine.device_class == "cpu-x-2t"
 
@@ -88,11 +91,11 @@ def test_failed_results_are_left_out_and_counted():
         result(stats={"data": [1.0, None], "unit": "s"}),
         result(stats=None),
     ]
-    reading = read(failed, {})
+    reading = read(failed, {}, Reading())
     assert (reading.measured, dict(reading.left_out)) == ([], {"that failed": 3})
 
 
 def test_bad_result_is_told_with_its_place_and_keeps_no_other_out():
-    reading = read([result(stats={"data": ["fast"], "unit": "s"}), result("good")], {})
+    reading = read([result(stats={"data": ["fast"], "unit": "s"}), result("good")], {}, Reading())
     assert reading.problems == [("[0]", 'stats.data[0] is "fast"; expected a number')]
     assert [r.benchmark for m in reading.measured for r in m.results] == ["good"]

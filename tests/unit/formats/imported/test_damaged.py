@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.formats.imported.model import Reading
 from app.formats.imported.registry import FORMATS, recognise
 from tests.unit.formats.imported import (
     test_asv,
@@ -80,18 +81,20 @@ def test_one_wrong_part_is_read_or_told(name: str, data: st.DataObject) -> None:
     path = data.draw(st.sampled_from(list(paths(RIGHT[name]))))
     document = damaged(RIGHT[name], path, data.draw(ANYTHING))
     if (format_name := recognise(document)) is not None:
-        FORMATS[format_name].read(document, {"benchmarks.json": BENCHMARKS})
+        FORMATS[format_name].read(document, {"benchmarks.json": BENCHMARKS}, Reading())
 
 
 @given(data=st.data())
 def test_wrong_files_beside_those_of_asv_are_read_or_told(data: st.DataObject) -> None:
     beside = {"benchmarks.json": BENCHMARKS, "machine.json": test_asv.MACHINE}
     path = data.draw(st.sampled_from(list(paths(beside))[1:]))
-    FORMATS["asv"].read(RIGHT["asv"], damaged(beside, path, data.draw(ANYTHING)))
+    FORMATS["asv"].read(RIGHT["asv"], damaged(beside, path, data.draw(ANYTHING)), Reading())
 
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_the_documents_are_right_before(name: str) -> None:
-    reading = FORMATS[recognise(RIGHT[name]) or ""].read(RIGHT[name], {"benchmarks.json": BENCHMARKS})
+    reading = FORMATS[recognise(RIGHT[name]) or ""].read(
+        RIGHT[name], {"benchmarks.json": BENCHMARKS}, Reading()
+    )
     assert reading.problems == []
     assert sum(len(measured.results) for measured in reading.measured)

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.formats.imported.github_action_benchmark import read, recognises
-from app.formats.imported.registry import parse, recognise
+from app.formats.imported.model import Reading
+from app.formats.imported.registry import recognise
+from tests.factories.import_files import parsed
 
 COMMIT = {
     "id": "45d78258e495044a551046f50604da3c893052ce",
@@ -35,7 +37,7 @@ def data_js(**suites: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def results_of(*benches: dict[str, Any], tool: str = "cargo") -> list[Any]:
-    reading = read(data_js(Suite=[entry(*benches, tool=tool)]), {})
+    reading = read(data_js(Suite=[entry(*benches, tool=tool)]), {}, Reading())
     assert reading.problems == []
     return [result for measured in reading.measured for result in measured.results]
 
@@ -43,13 +45,13 @@ def results_of(*benches: dict[str, Any], tool: str = "cargo") -> list[Any]:
 @pytest.mark.parametrize("ending", ["", ";", ";\n"])
 def test_script_is_parsed_and_recognised(ending):
     script = f"window.BENCHMARK_DATA = {json.dumps(data_js(Suite=[entry(bench())]), indent=2)}{ending}"
-    assert recognise(parse(script.encode())) == "github-action-benchmark"
+    assert recognise(parsed(script.encode())) == "github-action-benchmark"
     assert recognise(data_js()) == "github-action-benchmark"
     assert not recognises({"entries": {"Suite": 3}})
 
 
 def test_commit_author_and_subject_are_told():
-    (measured,) = read(data_js(Suite=[entry(bench())]), {}).measured
+    (measured,) = read(data_js(Suite=[entry(bench())]), {}, Reading()).measured
     commit = measured.commit
     assert (commit.sha, commit.author, commit.subject) == (COMMIT["id"], "rhysd", "add <b>example</b> 💡")
     assert commit.time == datetime(2019, 11, 9, 15, 6, 58, tzinfo=UTC)
@@ -57,7 +59,9 @@ def test_commit_author_and_subject_are_told():
 
 
 def test_every_suite_has_cases_of_its_own():
-    measured = read(data_js(linux=[entry(bench())], windows=[entry(bench()), entry(bench())]), {}).measured
+    measured = read(
+        data_js(linux=[entry(bench())], windows=[entry(bench()), entry(bench())]), {}, Reading()
+    ).measured
     assert [m.results[0].params for m in measured] == [
         {"suite": "linux"},
         {"suite": "windows"},
@@ -134,13 +138,13 @@ def test_names_come_as_they_are(name):
 
 
 def test_bad_bench_is_told_with_its_place_and_keeps_no_other_out():
-    reading = read(data_js(**{"My Suite": [entry(bench(value="fast"), bench("good"))]}), {})
+    reading = read(data_js(**{"My Suite": [entry(bench(value="fast"), bench("good"))]}), {}, Reading())
     assert reading.problems == [('entries["My Suite"][0].benches[0]', 'value is "fast"; expected a number')]
     assert [r.benchmark for m in reading.measured for r in m.results] == ["good"]
 
 
 def test_entry_without_a_commit_is_told_and_keeps_no_other_out():
-    reading = read(data_js(S=[entry(bench(), commit={}), entry(bench())]), {})
+    reading = read(data_js(S=[entry(bench(), commit={}), entry(bench())]), {}, Reading())
     assert reading.problems == [("entries.S[0]", "commit.id is null; expected text")]
     assert len(reading.measured) == 1
 
@@ -157,4 +161,4 @@ JSON = st.recursive(
     fields=st.dictionaries(st.sampled_from(["name", "value", "unit", "range"]), JSON),
 )
 def test_whatever_stands_in_a_file_is_read_or_told(some, fields):
-    read({"entries": {"S": [*some, entry(fields), entry(commit=fields), {"benches": some}]}}, {})
+    read({"entries": {"S": [*some, entry(fields), entry(commit=fields), {"benches": some}]}}, {}, Reading())

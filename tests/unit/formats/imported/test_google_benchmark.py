@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from app.formats.imported.google_benchmark import read, recognises
-from app.formats.imported.registry import parse, recognise
+from app.formats.imported.model import Reading
+from app.formats.imported.registry import recognise
+from tests.factories.import_files import parsed
 
 
 def run(name: str = "BM_sort/64", real_time: Any = 2.0, **fields: Any) -> dict[str, Any]:
@@ -23,7 +25,7 @@ def document(*runs: dict[str, Any], **context: Any) -> dict[str, Any]:
 
 
 def results_of(*runs: dict[str, Any]) -> list[tuple[Any, ...]]:
-    reading = read(document(*runs), {})
+    reading = read(document(*runs), {}, Reading())
     assert reading.problems == []
     return [(r.benchmark, r.metric, r.unit, r.better, r.values) for m in reading.measured for r in m.results]
 
@@ -34,7 +36,7 @@ def test_it_is_told_by_its_content():
 
 
 def test_time_and_machine_are_told():
-    (measured,) = read(document(), {}).measured
+    (measured,) = read(document(), {}, Reading()).measured
     assert measured.measured_at == datetime(2021, 9, 2, 12, 49, 34, tzinfo=UTC)
     assert measured.machine.device_class == "cpu-corgi-local-4t"
     assert measured.environment == {"tool": "google-benchmark", "host_name": "Corgi.local", "num_cpus": 4}
@@ -42,12 +44,12 @@ def test_time_and_machine_are_told():
 
 @pytest.mark.parametrize("key", ["git_sha", "commit", "Git-Commit", "revision"])
 def test_commit_may_stand_in_the_context(key):
-    (measured,) = read(document(**{key: "ab" * 20}), {}).measured
+    (measured,) = read(document(**{key: "ab" * 20}), {}, Reading()).measured
     assert measured.commit.sha == "ab" * 20
 
 
 def test_file_without_a_commit_names_none():
-    assert read(document(), {}).measured[0].commit.sha == ""
+    assert read(document(), {}, Reading()).measured[0].commit.sha == ""
 
 
 def test_both_times_are_metrics():
@@ -81,12 +83,12 @@ def test_rates_are_metrics_that_grow():
 
 def test_failed_runs_and_fits_are_left_out_and_counted():
     fit = run("BM_fit_BigO", run_type="aggregate", aggregate_name="BigO")
-    reading = read(document(run("BM_bad", error_occurred=True), fit), {})
+    reading = read(document(run("BM_bad", error_occurred=True), fit), {}, Reading())
     assert (reading.measured, sum(reading.left_out.values())) == ([], 2)
 
 
 def test_bad_time_is_told_with_its_place_and_keeps_no_other_out():
-    reading = read(document(run("bad", real_time="fast"), run("good")), {})
+    reading = read(document(run("bad", real_time="fast"), run("good")), {}, Reading())
     assert reading.problems == [("benchmarks[0]", 'real_time is "fast"; expected a number')]
     assert {r.benchmark for m in reading.measured for r in m.results} == {"good"}
 
@@ -97,7 +99,7 @@ def sample(recordings: Path) -> Path:
 
 
 def test_a_real_file_is_read(sample):
-    reading = read(parse(sample.read_bytes()), {})
+    reading = read(parsed(sample.read_bytes()), {}, Reading())
     assert [
         (r.benchmark, r.values) for m in reading.measured for r in m.results if r.metric == "real_time"
     ] == [

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from app.formats.imported.model import Reading
 from app.formats.imported.pytest_benchmark import read, recognises
-from app.formats.imported.registry import parse, recognise
+from app.formats.imported.registry import recognise
+from tests.factories.import_files import parsed
 
 SHA = "9d55ab0434c9088746ae2d134702d782bf088644"
 
@@ -41,7 +43,7 @@ def test_it_is_told_by_its_content():
 
 
 def test_commit_machine_and_environment_are_told():
-    (measured,) = read(document(), {}).measured
+    (measured,) = read(document(), {}, Reading()).measured
     assert measured.commit.sha == SHA
     assert measured.commit.time == datetime(2019, 11, 16, 3, 10, 30, tzinfo=UTC)
     assert measured.commit.branch == "main"
@@ -51,20 +53,20 @@ def test_commit_machine_and_environment_are_told():
 
 @pytest.mark.parametrize("info", [{"id": "unversioned"}, {}, None])
 def test_file_of_a_tree_without_versions_names_no_commit_and_its_own_time(info):
-    (measured,) = read(document(commit_info=info), {}).measured
+    (measured,) = read(document(commit_info=info), {}, Reading()).measured
     assert (measured.commit.sha, measured.commit.time) == ("", None)
     assert measured.measured_at == datetime(2019, 11, 20, tzinfo=UTC)
 
 
 def test_median_stands_with_the_extremes_where_rounds_were_not_kept():
-    ((result,),) = (m.results for m in read(document(), {}).measured)
+    ((result,),) = (m.results for m in read(document(), {}, Reading()).measured)
     assert (result.metric, result.unit, result.values) == ("latency_p50", "s", (2.0,))
     assert (result.low, result.high) == (1.0, 5.0)
 
 
 def test_every_round_is_kept_where_the_file_has_them():
     stats = {"median": 2.0, "min": 1.0, "max": 5.0, "data": [1.0, 2.0, 5.0]}
-    ((result,),) = (m.results for m in read(document(benchmark(stats=stats)), {}).measured)
+    ((result,),) = (m.results for m in read(document(benchmark(stats=stats)), {}, Reading()).measured)
     assert (result.values, result.low, result.high) == ((1.0, 2.0, 5.0), None, None)
 
 
@@ -78,13 +80,13 @@ def test_every_round_is_kept_where_the_file_has_them():
     ],
 )
 def test_parameters_make_cases(name, params, wanted):
-    found = read(document(benchmark(name, params=params, param="10-f4")), {})
+    found = read(document(benchmark(name, params=params, param="10-f4")), {}, Reading())
     ((result,),) = (m.results for m in found.measured)
     assert (result.benchmark, result.params) == wanted
 
 
 def test_bad_benchmark_is_told_with_its_place_and_keeps_no_other_out():
-    reading = read(document(benchmark(stats={}), benchmark("b.py::good")), {})
+    reading = read(document(benchmark(stats={}), benchmark("b.py::good")), {}, Reading())
     assert reading.problems == [("benchmarks[0]", "stats.median is null; expected a number")]
     assert [r.benchmark for m in reading.measured for r in m.results] == ["b.py::good"]
 
@@ -95,5 +97,5 @@ def samples(recordings: Path) -> Path:
 
 
 def test_real_files_are_read(samples):
-    readings = [read(parse(path.read_bytes()), {}) for path in sorted(samples.glob("*.json"))]
+    readings = [read(parsed(path.read_bytes()), {}, Reading()) for path in sorted(samples.glob("*.json"))]
     assert [(r.problems, len(r.measured[0].results)) for r in readings] == [([], 2), ([], 1)]
