@@ -21,7 +21,7 @@ from app.formats.imported.documents import PreparedDocument
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _LEVEL = 1
-"""Of compression: the disk may be memory, and a document is a fifth of its size after it."""
+"""Of compression: the disk may be memory, and a document is a third of its size after it."""
 
 
 class Spool:

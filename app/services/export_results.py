@@ -7,7 +7,8 @@ branch, such as the head of a pull request's check, is no history and stays out,
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC
 from itertools import groupby
 from operator import attrgetter
@@ -16,9 +17,10 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.domain.parts import in_parts
-from app.formats.exported import Tally
+from app.formats.exported import Tally, mark
 from app.formats.imported.documents import MOST_RESULTS, MOST_VALUES, label
 from app.reports.documents import json_line
+from app.services.resume_export import Numbers, place_in
 from app.store.repositories import exports
 from app.store.repositories.exports import ExportedResult, ExportedRun, ExportWish
 
@@ -26,15 +28,19 @@ _RUNS_AT_ONCE, _VALUES_AT_ONCE = 100, 20_000
 """Of what is held in memory at a time; a run may have more values by itself."""
 
 
-def export_results(session: Session, project: str, wish: ExportWish) -> Iterator[bytes]:
+def export_results(
+    session: Session, project: str, wish: ExportWish, cursor_of: Callable[[Numbers], str] | None = None
+) -> Iterator[bytes]:
     """Yield the lines, some at a time, and at last the line that says what a whole export consists of.
 
     Args:
         session: a session of its own, which nothing was asked in.
         project: the name that the documents give.
         wish: what is wanted.
+        cursor_of: makes a cursor of a place, for a mark after each of the parts; None: no marks.
     """
     exports.begin(session)
+    wish = replace(wish, newest=wish.newest or exports.newest_result(session))
     tally, results = Tally(), 0
     with exports.exported_runs(session, wish) as found:
         for runs in _some_at_a_time(found):
@@ -43,6 +49,8 @@ def export_results(session: Session, project: str, wish: ExportWish) -> Iterator
                 lines.append(json_line(document).encode())
                 tally.add(lines[-1])
                 results += len(document["results"])
+            if cursor_of is not None:
+                lines.append(json_line(mark(cursor_of(place_in(wish, runs[-1].place)))).encode())
             yield b"".join(lines)
     yield json_line(tally.end(results)).encode()
 

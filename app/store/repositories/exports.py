@@ -18,14 +18,28 @@ _ROWS = 500
 """Runs that are fetched from the cursor at a time."""
 
 
+class ExportPlace(NamedTuple):
+    """A run among those of an export: what they are ordered by, and the id of the run's first result."""
+
+    measured_at: datetime
+    sha: str
+    branch: str
+    first_id: int
+
+
 @dataclass(frozen=True)
 class ExportWish:
-    """What is exported: results of a project's histories, of one benchmark or all, measured in [since, until)."""
+    """What is exported: results of a project's histories, of one benchmark or all, measured in [since, until).
+
+    Only what is behind the run `after`, and no run whose first result came after the one of the id `newest`.
+    """
 
     project_id: int
     benchmark: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    after: ExportPlace | None = None
+    newest: int | None = None
 
 
 class ExportedRun(NamedTuple):
@@ -45,6 +59,12 @@ class ExportedRun(NamedTuple):
     subject: str
     position: int | None
     environment_id: int | None
+    first_id: int
+
+    @property
+    def place(self) -> ExportPlace:
+        """Where it stands in its export."""
+        return ExportPlace(self.measured_at, self.sha, self.branch, self.first_id)
 
 
 class ExportedResult(NamedTuple):
@@ -70,13 +90,40 @@ def begin(session: Session) -> None:
     session.execute(text(f"set local statement_timeout = '{_PATIENCE_S}s'"))
 
 
+def newest_result(session: Session) -> int | None:
+    """Return the id of the newest result; None where there is none."""
+    newest: int | None = session.scalar(text("select max(id) from result"))
+    return newest
+
+
+def place_of(session: Session, project_id: int, first_id: int) -> ExportPlace | None:
+    """Return where the run whose first result has this id stands among the project's; None where it is not there."""
+    found = session.execute(
+        text(
+            """
+            select measured_at, sha, result.branch, result.id
+            from result
+              join series on series.id = result.series_id
+              join commit on commit.id = result.commit_id
+            where result.id = :first_id and series.project_id = :project_id and result.branch is not null
+            """
+        ),
+        {"project_id": project_id, "first_id": first_id},
+    ).first()
+    return None if found is None else ExportPlace._make(found)
+
+
 @contextmanager
 def exported_runs(session: Session, wish: ExportWish) -> Iterator[Iterator[ExportedRun]]:
     """Yield what yields the runs in the order in which they were measured, by a cursor of the server's.
 
     It is the same order in every database that has them: that of two at one moment is by commit, branch and arrival.
     """
-    with session.execute(_RUNS, vars(wish), execution_options={"yield_per": _ROWS}) as rows:
+    after = dict(
+        zip(("after_time", "after_sha", "after_branch", "after_id"), wish.after or (None,) * 4, strict=True)
+    )
+    wanted = vars(wish) | after
+    with session.execute(_RUNS, wanted, execution_options={"yield_per": _ROWS}) as rows:
         yield map(ExportedRun._make, rows)
 
 
@@ -95,14 +142,17 @@ _RUNS = text(
         and (cast(:since as timestamptz) is null or measured_at >= :since)
         and (cast(:until as timestamptz) is null or measured_at < :until)
       group by result.run_id, result.upload_id, arm, commit_id, branch
+      having cast(:newest as bigint) is null or min(result.id) <= :newest
     )
     select run_id, upload_id, arm, found.commit_id, found.branch, measured_at, n_values,
       sha, parent_sha, authored_at, author, subject, position,
-      coalesce(run.environment_id, upload.environment_id) as environment_id
+      coalesce(run.environment_id, upload.environment_id) as environment_id, first_id
     from found
       join commit on commit.id = found.commit_id
       left join run on run.id = found.run_id
       left join upload on upload.id = found.upload_id
+    where cast(:after_id as bigint) is null or (measured_at, sha, found.branch, first_id)
+      > (cast(:after_time as timestamptz), cast(:after_sha as text), cast(:after_branch as text), :after_id)
     order by measured_at, sha, found.branch, first_id
     """
 )

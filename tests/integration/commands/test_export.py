@@ -172,8 +172,9 @@ def test_export_that_breaks_off_leaves_the_file_as_it_was(
     world.monkeypatch.setattr(export_results, "_documents", dies)
     assert run(["export", "--project", PROJECT, "--out", str(path)]) == FAULT
     assert path.read_bytes() == before
-    assert sorted(world.folder.iterdir()) == left
-    assert "ratchet: " in capsys.readouterr().err
+    parts = [path.with_name("out.jsonl.part"), path.with_name("out.jsonl.part.state")]
+    assert sorted(world.folder.iterdir()) == sorted([*left, *parts])
+    assert "3 runs are kept in" in capsys.readouterr().err
 
 
 def test_what_cannot_be_exported_is_said(world: World, capsys: pytest.CaptureFixture[str]) -> None:
