@@ -77,11 +77,11 @@ class ImportFiles:
                 take(document)
 
         reading = Reading(prepare)
-        self._say(FORMATS[name], path, source, reading)
+        self._note(FORMATS[name], path, source, reading)
         self._note_problems(path, reading)
         self.preparing.left_out += reading.left_out
 
-    def _say(self, known: Format, path: Path, source: Any, reading: Reading) -> None:
+    def _note(self, known: Format, path: Path, source: Any, reading: Reading) -> None:
         """Have the format note what the file says, line by line where it can."""
         if isinstance(source, Lines) and known.read_one:
             for index, document in enumerate(source):
