@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import NamedTuple
 
 from app.domain.arithmetic import divide, multiply
 from app.domain.derived import Derived, Given, derive
@@ -83,21 +84,34 @@ def extra_cost(
         devices: how many devices work on it.
         price: the price of one device for an hour, as of `price_of`.
     """
-    per, seconds = _seconds_more(metric, unit, before, after)
-    if seconds is None or seconds <= 0:
+    was, now = work_time(metric, unit, before), work_time(metric, unit, after)
+    if was is None or now is None or now.seconds <= was.seconds:
         return None
-    hours = seconds * devices / HOUR_S
+    hours = (now.seconds - was.seconds) * devices / HOUR_S
     if price.value is None:
-        return ExtraCost(per, hours)
-    return ExtraCost(per, hours, hours * price.value, price.unit.partition("/")[0])
+        return ExtraCost(now.per, hours)
+    return ExtraCost(now.per, hours, hours * price.value, price.unit.partition("/")[0])
 
 
-def _seconds_more(metric: str, unit: str, before: float, after: float) -> tuple[str, float | None]:
-    """Return of how much of what, and how many seconds more it takes; None where nobody can tell."""
+class WorkTime(NamedTuple):
+    """How long so much work takes [s]: `per` is how much, such as `million tokens`."""
+
+    per: str
+    seconds: float
+
+
+def work_time(metric: str, unit: str, value: float) -> WorkTime | None:
+    """Return how long an amount of work takes by a metric's value; None where the metric does not tell.
+
+    Args:
+        metric: its name.
+        unit: its base unit, as of `extra_cost`.
+        value: the metric's value [unit].
+    """
     if metric in TIMES and unit == "s":
         amount, per = TIMES[metric]
-        return per, amount * (after - before)
+        return WorkTime(per, amount * value)
     counted, slash, time = unit.partition("/")
-    if not slash or time != "s" or counted in UNCOSTED or min(before, after) <= 0:
-        return "", None
-    return f"million {'of them' if counted == '1' else counted}", MILLION * (1 / after - 1 / before)
+    if not slash or time != "s" or counted in UNCOSTED or value <= 0:
+        return None
+    return WorkTime(f"million {'of them' if counted == '1' else counted}", MILLION / value)
