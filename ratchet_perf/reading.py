@@ -14,11 +14,18 @@ from ratchet_perf.records import (
     Change,
     Comparison,
     FoundSeries,
+    Hardware,
+    HardwareCase,
+    HardwareMean,
+    HardwareSide,
+    Level,
     Pair,
     Point,
     Posted,
     PostedSeries,
+    Price,
     Project,
+    Quantity,
     Run,
     RunDetail,
     Sample,
@@ -94,7 +101,29 @@ def alert(told: Told) -> Alert:
 def comparison(told: Told) -> Comparison:
     """Read a comparison."""
     sides = {name: Records(map(_pair, told[name])) for name in ("only_base", "only_head")}
-    return _record(Comparison, told, pairs=Records(map(_pair, told["series"])), **sides)
+    its = told.get("hardware")
+    hardware = None if its is None else _hardware(its)
+    return _record(Comparison, told, pairs=Records(map(_pair, told["series"])), hardware=hardware, **sides)
+
+
+def _hardware(told: Told) -> Hardware:
+    classes = {side: _record(HardwareSide, told[side], price=_price(told[side])) for side in ("base", "head")}
+    means = {name: _record(HardwareMean, mean) for name, mean in told["means"].items()}
+    return _record(Hardware, told, means=means, cases=Records(map(_hardware_case, told["cases"])), **classes)
+
+
+def _price(told: Told) -> Price | None:
+    return None if told["price"] is None else _record(Price, told["price"])
+
+
+def _hardware_case(told: Told) -> HardwareCase:
+    names = ("performance", "energy", "perf_per_watt", "cost")
+    return _record(HardwareCase, told, **{name: _quantity(told[name]) for name in names})
+
+
+def _quantity(told: Told) -> Quantity:
+    levels = {side: None if told[side] is None else _record(Level, told[side]) for side in ("base", "head")}
+    return _record(Quantity, told, why=tuple(told["why"]), **levels)
 
 
 def _pair(told: Told) -> Pair:

@@ -177,8 +177,108 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class Price:
+    """What one device costs an hour: of the classes that `devices` (a glob) matches, as settings stated it on `day`."""
+
+    hour: float
+    currency: str
+    day: str
+    devices: str
+
+
+@dataclass(frozen=True)
+class HardwareSide:
+    """A device class with its price; without one, `why` says so."""
+
+    device_class: str
+    price: Price | None
+    why: str | None
+
+
+@dataclass(frozen=True)
+class Level:
+    """What one side does, draws or costs [unit], `per` so much work where the unit does not say.
+
+    `source` says where it is from, `formula` what it is made of; `low` and `high` are None for a single number.
+    """
+
+    metric: str
+    unit: str
+    better: Better
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    run: str
+    source: str
+    per: str | None
+    formula: str | None
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One kind of number of a case on both sides, and how many times base's head's is.
+
+    `best` is the better side, None where the range leaves it open; `why` says what is missing.
+    """
+
+    base: Level | None
+    head: Level | None
+    better: Better
+    best: Literal["base", "head"] | None
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
+    why: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class HardwareMean:
+    """The geometric mean of the ratios of `n` cases; `why` says why none has one."""
+
+    n: int
+    better: Better
+    best: Literal["base", "head"] | None
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
+    why: str | None
+
+
+@dataclass(frozen=True)
+class HardwareCase:
+    """One case on both device classes; `two_commits` says that its ratios are not of the devices alone."""
+
+    benchmark: str
+    params: Params
+    two_commits: bool
+    performance: Quantity
+    energy: Quantity
+    perf_per_watt: Quantity
+    cost: Quantity
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """Two device classes over the cases that both have: speed, energy, work per joule, cost of work.
+
+    `sentence` says which is best; `means` are by the names of a case's quantities; `two_commits` counts cases.
+    """
+
+    sentence: str
+    base: HardwareSide
+    head: HardwareSide
+    two_commits: int
+    means: Mapping[str, HardwareMean]
+    cases: Records[HardwareCase]
+
+
+@dataclass(frozen=True)
 class Comparison:
-    """Stored numbers of two sides; it is no verdict, as `note` says."""
+    """Stored numbers of two sides; it is no verdict, as `note` says.
+
+    `hardware` is None unless the sides are two device classes, or the service knows nothing of it.
+    """
 
     project: str
     base: str
@@ -187,6 +287,7 @@ class Comparison:
     pairs: Records[Pair]
     only_base: Records[Pair]
     only_head: Records[Pair]
+    hardware: Hardware | None = None
 
     def to_frame(self) -> Any:
         """Return the pairs of both sides as a pandas frame."""

@@ -170,6 +170,9 @@ class Tools:
         told = self._service.compare(project=project, base=base, head=head, **named)
         pairs = sorted(told.pop("series"), key=lambda pair: -abs(pair["change"] or 0.0))
         alone = {f"n_{name}": len(told.pop(name)) for name in ("only_base", "only_head")}
+        if hardware := told.get("hardware"):
+            cases = hardware["cases"]
+            told["hardware"] = hardware | {"n_cases": len(cases), "cases": cases[:limit]}
         return told | alone | {"n_series": len(pairs), "series": pairs[:limit]}
 
     def list_alerts(

@@ -186,7 +186,7 @@ class HardwareComparison:
     means: tuple[Mean, ...]
 
     @property
-    def n_other_commits(self) -> int:
+    def n_of_two_commits(self) -> int:
         """How many cases have numbers of two commits, so that their ratios are not of the devices alone."""
         return sum(case.is_of_two_commits for case in self.cases)
 

@@ -41,6 +41,22 @@ def change(fraction: float | None) -> str:
     return f"×{1 + value:.3g}" if value >= _TIMES_FROM else f"{_signed(value)} %"
 
 
+def factor(times: float | None) -> str:
+    """Return how many times something is, with three digits, near one with four: `2.31`, `0.61`, `1.004`, `12300`."""
+    value = finite(times)
+    if value is None:
+        return ABSENT
+    if value == 0 or not 1e-4 <= value < 1e6:
+        return f"{value:.3g}"
+    places = 3 if 0.9 <= value < 1.1 else 2 - math.floor(math.log10(value))
+    return f"{value:.{max(places, 0)}f}"
+
+
+def factors(low: float | None, high: float | None) -> str:
+    """Return a range of factors: `2.20 … 2.43`; empty where it has no ends."""
+    return "" if low is None or high is None else f"{factor(low)} … {factor(high)}"
+
+
 def threshold(fraction: float) -> str:
     """Return a setting, which has no needless digits: `0.5 %`, `2 %`."""
     return f"{trim(f'{100 * fraction:.3g}')} %"

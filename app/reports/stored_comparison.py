@@ -10,6 +10,7 @@ from app.domain.results import case_label
 from app.domain.verdicts import Verdict
 from app.reports import quantities
 from app.reports.grid import LEAST_WIDTH, Column, Paint, column, fitted, joined, wrapped
+from app.reports.stored_hardware import hardware_lines
 from app.reports.text import plain
 from app.reports.words import count, word_of
 
@@ -49,7 +50,8 @@ def render_stored(document: Document, *, width: int | None, color: bool) -> str:
     room = None if width is None else max(width, LEAST_WIDTH)
     paint = Paint(color)
     pairs = sorted(document["series"], key=lambda pair: -_loss(pair))
-    lines = []
+    hardware = document.get("hardware")
+    lines = [*hardware_lines(hardware, room, paint), ""] if hardware else []
     if pairs:
         table = fitted(_columns(pairs), room, named=1, least=_LEAST_NAME)
         lines.append(paint(joined(table, None), "faint"))

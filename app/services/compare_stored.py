@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFoundError, UsageError
+from app.domain.hardware import HardwareComparison
 from app.domain.results import case_label
 from app.services.access import Principal
 from app.services.commits_named import commits_named, looks_like_commit
 from app.services.visibility import visible_project
+from app.services.weigh_hardware import ClassNumbers, weigh_hardware
 from app.store.repositories import projects, sides
 from app.store.repositories.sides import Side, StoredNumber
 from app.store.tables import Project
@@ -92,6 +94,8 @@ class Compared:
     pairs: tuple[Pair, ...]
     only_base: tuple[Pair, ...]
     only_head: tuple[Pair, ...]
+    hardware: HardwareComparison | None = None
+    """What the sides' device classes do, draw and cost; None unless both name one, and not the same."""
 
     @property
     def means(self) -> tuple[MetricMean, ...]:
@@ -128,7 +132,8 @@ def compare_stored(
     its_project = visible_project(session, principal, project)
     first, last = _side(session, its_project, "base", base), _side(session, its_project, "head", head)
     is_across = bool(first[0].device_class and last[0].device_class)
-    numbers = [_by_key(sides.newest_of(session, side), is_across=is_across) for side, _ in (first, last)]
+    newest = [sides.newest_of(session, side) for side, _ in (first, last)]
+    numbers = [_by_key(found, is_across=is_across) for found in newest]
     pairs = [Pair(numbers[0].get(key), numbers[1].get(key)) for key in numbers[0] | numbers[1]]
     return Compared(
         its_project,
@@ -138,7 +143,18 @@ def compare_stored(
         tuple(pair for pair in pairs if pair.base and pair.head),
         tuple(pair for pair in pairs if not pair.head),
         tuple(pair for pair in pairs if not pair.base),
+        _hardware(session, its_project, (first[0], last[0]), newest),
     )
+
+
+def _hardware(
+    session: Session, project: Project, compared: Sequence[Side], newest: Sequence[Sequence[StoredNumber]]
+) -> HardwareComparison | None:
+    classes = [side.device_class for side in compared]
+    if not all(classes) or len(set(classes)) < 2:
+        return None
+    base, head = (ClassNumbers(name or "", found) for name, found in zip(classes, newest, strict=True))
+    return weigh_hardware(session, _main(session, project), base, head)
 
 
 def _by_key(numbers: Sequence[StoredNumber], *, is_across: bool) -> dict[Hashable, StoredNumber]:

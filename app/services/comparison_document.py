@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.services.compare_stored import Compared, Pair
+from app.services.hardware_document import hardware_document
 from app.services.query_runs import name_of_run
 from app.store.repositories.sides import StoredNumber
 
@@ -15,12 +16,16 @@ NOTE = (
 
 
 def comparison_document(compared: Compared) -> dict[str, Any]:
-    """Return both sides' medians of every series, and the change head/base − 1 where both have one."""
+    """Return both sides' medians of every series, and the change head/base − 1 where both have one.
+
+    Where two device classes are compared, `hardware` has what they do, draw and cost.
+    """
     return {
         "project": compared.project.name,
         "base": compared.base,
         "head": compared.head,
         "note": NOTE,
+        "hardware": hardware_document(compared.hardware) if compared.hardware else None,
         "series": [_pair(compared, pair) for pair in compared.pairs],
         "only_base": [_pair(compared, pair) for pair in compared.only_base],
         "only_head": [_pair(compared, pair) for pair in compared.only_head],

@@ -95,10 +95,16 @@ def circumstances(job: Job, devices: Sequence[Device], idle: Sequence[Mapping[st
 
 def price_for(job: Job) -> Given:
     """Return the price of one of the job's devices for an hour, as its settings state it."""
-    for price in job.policy.get("prices", ()):
-        if fnmatchcase(job.device_class, price["devices"]):
-            return price_of(price["hour"], price["currency"], price["date"], price["devices"])
-    return no_price(job.device_class)
+    price = stated_price(job.policy, job.device_class)
+    if price is None:
+        return no_price(job.device_class)
+    return price_of(price["hour"], price["currency"], price["date"], price["devices"])
+
+
+def stated_price(policy: Mapping[str, Any], device_class: str) -> Mapping[str, Any] | None:
+    """Return the first of a job's prices that fits a device class: `devices` (the glob), `hour`, `currency`, `date`."""
+    prices = policy.get("prices", ())
+    return next((price for price in prices if fnmatchcase(device_class, price["devices"])), None)
 
 
 def wants_energy(metrics: Iterable[str]) -> bool:

@@ -8,6 +8,8 @@ from fastapi import APIRouter, Request, Response
 
 from app.api.deps import SessionDep
 from app.domain.errors import RatchetError
+from app.domain.hardware import HardwareCase, HardwareComparison
+from app.domain.results import case_label
 from app.services.compare_stored import Compared, Pair, Wanted, compare_stored, worst_first
 from app.services.comparison_choices import comparison_choices
 from app.web.addresses import address
@@ -18,6 +20,9 @@ router = APIRouter(prefix="/compare")
 
 PAGE = 200
 """Pairs on one page."""
+
+CASES = 50
+"""Cases of a comparison of device classes that are shown; words narrow them."""
 
 
 @router.get("")
@@ -51,7 +56,10 @@ def show_comparison(
             compared = compare_stored(session, viewer, choices.project, *sides)
         except RatchetError as error:
             trouble = str(error)
-    pairs = worst_first(_having(compared, q.casefold().split())) if compared else []
+    words = q.casefold().split()
+    pairs = worst_first(_having(compared, words)) if compared else []
+    hardware = compared.hardware if compared else None
+    cases = _cases_having(hardware, words) if hardware else []
     return page(
         request,
         "compare.html",
@@ -64,9 +72,25 @@ def show_comparison(
         pairs=pairs[(at - 1) * PAGE : at * PAGE],
         at=at,
         pages=-(-len(pairs) // PAGE),
+        hardware=hardware,
+        cases=cases[:CASES],
+        n_cases=len(cases),
         here_with=lambda **changed: address("/compare", given | changed),
     )
 
 
 def _having(compared: Compared, words: list[str]) -> Iterator[Pair]:
     return (pair for pair in compared.pairs if all(word in pair.name.casefold() for word in words))
+
+
+def _cases_having(hardware: HardwareComparison, words: list[str]) -> list[HardwareCase]:
+    """Return the cases with all of the words in their name, their metrics or the device classes."""
+    beside = f"{hardware.base.device_class} {hardware.head.device_class}"
+    return [
+        case for case in hardware.cases if all(word in f"{_name(case)} {beside}".casefold() for word in words)
+    ]
+
+
+def _name(case: HardwareCase) -> str:
+    levels = (level for its in case.quantities for level in (its.base, its.head) if level)
+    return " ".join([case_label(case.benchmark, case.params), *(level.metric for level in levels)])

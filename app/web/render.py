@@ -19,6 +19,15 @@ from app.domain.results import case_label
 from app.domain.units import format_quantity
 from app.reports import quantities, text
 from app.reports.device_states import TITLES
+from app.reports.hardware_words import (
+    SOURCES,
+    hardware_sentence,
+    level_range,
+    level_text,
+    metric_of,
+    price_text,
+)
+from app.reports.hardware_words import TITLES as QUANTITIES
 from app.reports.html import report_environment
 from app.reports.words import CONCLUSIONS, count, explain_flag
 from app.web import times, words
@@ -112,6 +121,12 @@ def _environment() -> Environment:
         tone=tone,
         quantity=format_quantity,
         signed=quantities.change,
+        factor=quantities.factor,
+        hardware_sentence=hardware_sentence,
+        level_range=level_range,
+        level_text=level_text,
+        metric_of=metric_of,
+        price_text=price_text,
     )
     environment.globals.update(
         static=static_url,
@@ -124,6 +139,9 @@ def _environment() -> Environment:
         before_after=quantities.before_after,
         case_label=case_label,
         reading_titles=TITLES,
+        factors=quantities.factors,
+        quantity_titles=QUANTITIES,
+        source_words=SOURCES,
         CONCLUSIONS=CONCLUSIONS,
     )
     return environment

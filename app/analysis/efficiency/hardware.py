@@ -101,7 +101,7 @@ def _case(base: HardwareSide, head: HardwareSide, its: MeasuredCase) -> Hardware
     )
 
 
-_NO_ENERGY = "neither energy_per_iter nor perf_per_watt is stored"
+_NO_ENERGY = "no energy_per_iter or perf_per_watt is stored"
 
 
 def _tells(case: HardwareCase) -> bool:
@@ -207,7 +207,7 @@ def _stored_cost(its: Measured) -> Offer:
 
 def _why_no_cost(numbers: Sequence[Measured], side: HardwareSide) -> str:
     if side.price is None:
-        return side.why
+        return "no price is known"
     speeds = [one for one in _by_speed(numbers) if work_time(one.metric, one.unit, one.value)]
     if not speeds:
         return "no stored metric tells how long an amount of work takes"

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from app.api.answers.changes import ChangeAnswer
+from app.api.answers.hardware import HardwareAnswer
 from app.api.answers.one_series import PREVIOUS, SHA, TIME, SeriesAnswer
 from app.api.answers.shape import Answer, Listed, Selected, maybe, told
 
@@ -123,12 +124,15 @@ class ComparedAnswer(SeriesAnswer):
 
 
 class ComparisonAnswer(Answer):
-    """Stored numbers of two commits or branches side by side. It is no verdict."""
+    """Stored numbers of two commits, branches or device classes side by side. It is no verdict."""
 
     project: str = told("The project's name.", "acme/vision")
     base: str = told("The commit's id, or the branch.", PREVIOUS)
     head: str = told("The commit's id, or the branch.", SHA)
     note: str = told("Why it is no verdict.", "A comparison of stored numbers. It is no verdict.")
+    hardware: HardwareAnswer | None = told(
+        "What the sides' device classes do, draw and cost; null unless both sides name one, and not the same."
+    )
     series: list[ComparedAnswer] = told("Series that are on both sides.")
     only_base: list[ComparedAnswer] = told("Series that only base has.", [])
     only_head: list[ComparedAnswer] = told("Series that only head has.", [])

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser
 from app.services.alerts.raise_alerts import raise_alerts
 from app.wiring import Service
 from tests.factories import results, stored
-from tests.factories.histories import Poster, sha, stepped
+from tests.factories.histories import Poster, deliver, sha, stepped
 from tests.factories.serving import served
 from tests.integration.series.conftest import grown
 from tests.integration.web.test_in_chromium import browser, needs_chromium
@@ -32,6 +32,7 @@ PAGES = [
     "/series",
     "/series/1",
     f"/compare?project=acme/vision&base={sha(29)}&head={sha(30)}",
+    "/compare?project=acme/vision&base=cpu-test-2t&head=gpu-x",
     "/runs",
     "/runs/1",
     "/runs/upload-1",
@@ -50,6 +51,8 @@ def address(service: Service, client: TestClient, admin_token: str) -> Iterator[
     service.settings.anonymous_read = True
     poster = Poster(client, service, admin_token)
     grown(poster, stepped(60, 30, 0.2))
+    poster.post([4.5, 5.5], 59, device_class="gpu-x")
+    deliver(service)
     with service.database.session() as session:
         raise_alerts(session, 1)
         stored.device(session, stored.worker(session), "cpu-xeon-platinum-8488c-8t")

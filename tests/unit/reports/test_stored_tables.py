@@ -94,6 +94,93 @@ def test_tables_fit_their_terminal(width: int):
     assert [line for table in tables for line in table.splitlines() if len(line) > width] == []
 
 
+def level(value: float, unit: str, **fields: Any) -> dict[str, Any]:
+    given = {
+        "metric": "samples_per_s", "unit": unit, "better": "higher", "value": value, "low": None, "high": None, "n": 1,
+        "run": "12", "source": "measured", "per": None, "formula": None,
+    }  # fmt: skip
+    return given | fields
+
+
+def quantity(
+    base: dict[str, Any] | None, head: dict[str, Any] | None, ratio: float | None, **fields: Any
+) -> dict[str, Any]:
+    told = {"ratio": ratio, "ratio_low": ratio and ratio * 0.9, "ratio_high": ratio and ratio * 1.1}
+    return {"better": "higher", "best": None, "base": base, "head": head, "why": []} | told | fields
+
+
+def hardware(*names: str, head: str = "h100") -> dict[str, Any]:
+    joules = level(2.0, "J/sample", source="energy_counter")
+    its = {
+        "params": {},
+        "two_commits": False,
+        "performance": quantity(level(1e3, "samples/s"), level(2.5e3, "samples/s"), 2.5, best="head"),
+        "energy": quantity(joules, None, None, why=["head: no energy_per_iter or perf_per_watt is stored"]),
+        "perf_per_watt": quantity(None, None, None),
+        "cost": quantity(level(0.5, "EUR", per="million samples", source="stated_price"), None, None),
+    }
+    mean = {
+        "n": 1,
+        "better": "higher",
+        "best": "head",
+        "ratio": 2.5,
+        "ratio_low": 2.4,
+        "ratio_high": 2.6,
+        "why": None,
+    }
+    price = {"hour": 2.49, "currency": "EUR", "day": "2026-11-01", "devices": "l*"}
+    return {
+        "sentence": f"Best performance: {head}, 2.50 times as fast as l4 over 1 case.",
+        "base": {"device_class": "l4", "price": price, "why": None},
+        "head": {"device_class": head, "price": None, "why": f"no [prices] entry fits {head}"},
+        "two_commits": 0,
+        "means": dict.fromkeys(("performance", "energy", "perf_per_watt", "cost"), mean),
+        "cases": [its | {"benchmark": name} for name in names],
+    }
+
+
+def test_two_device_classes_are_told_with_their_prices_and_where_each_number_is_from():
+    text = render_stored(
+        compared(pair("resize", 1.0, 0.4), hardware=hardware("resize")), width=None, color=False
+    )
+    lines = text.splitlines()
+    assert lines[:3] == [
+        "Best performance: h100, 2.50 times as fast as l4 over 1 case.",
+        "base: l4, 2.49 EUR an hour, stated for l* as of 2026-11-01",
+        "head: h100, price not known: no [prices] entry fits h100",
+    ]
+    rows = [" ".join(line.split()) for line in lines]
+    assert "resize performance 1 k samples/s 2.5 k samples/s 2.50 2.25 … 2.75 head measured" in rows
+    assert "resize energy 2 J/sample – – – energy counter" in rows
+    assert "resize cost 0.5 EUR per million samples – – – stated price" in rows
+    assert "1 stored series compared: 0 worse and 1 better than any value of base" in rows
+
+
+def test_two_device_classes_without_common_cases_are_one_sentence():
+    told = hardware() | {"sentence": "No case is on both device classes."}
+    assert render_stored(compared(hardware=told), width=None, color=False).splitlines()[0] == told["sentence"]
+
+
+def test_only_so_many_cases_have_lines_of_their_own():
+    text = render_stored(
+        compared(hardware=hardware(*(f"case{i}" for i in range(40)))), width=None, color=False
+    )
+    assert "case29" in text
+    assert "case30" not in text
+    assert "and 10 more cases, which GET /api/v1/compare has" in text
+
+
+@pytest.mark.parametrize("width", [40, 60, 100])
+def test_device_classes_fit_their_terminal_whatever_they_are_called(width: int):
+    told = hardware(
+        "a benchmark whose name is far too long\x1b[31m for this terminal", head="h\x1b[2J\u202e" * 9
+    )
+    text = render_stored(compared(hardware=told), width=width, color=False)
+    assert [line for line in text.splitlines() if len(line) > width] == []
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+
+
 def test_run_says_its_commits_and_how_it_ended():
     first, going, failed = render_runs(
         [run(), run(base=None, outcome=None), run(outcome="infra_failed")], width=None, color=False

@@ -124,7 +124,7 @@ def test_where_one_side_alone_has_energy_it_is_shown_and_the_other_is_said_to_ha
     comparison = compared(([latency(0.02), energy(4.0)], [latency(0.01)]))
     its = comparison.cases[0].energy
     assert (its.base.value, its.head, its.ratio) == (4.0, None, None)
-    assert its.why == ("head: neither energy_per_iter nor perf_per_watt is stored",)
+    assert its.why == ("head: no energy_per_iter or perf_per_watt is stored",)
     assert comparison.means[0].n == 1
     assert (comparison.mean(Kind.ENERGY).n, comparison.mean(Kind.ENERGY).why) == (0, its.why[0])
 
@@ -166,7 +166,7 @@ def test_currencies_are_never_changed_into_each_other():
 @pytest.mark.parametrize(
     ("head", "side", "why"),
     [
-        ([rate(500)], UNPRICED, "head: no [prices] entry fits gpu-new"),
+        ([rate(500)], UNPRICED, "head: no price is known"),
         ([rate(500, devices=None)], NEW, "head: run does not tell how many devices worked"),
         ([energy(1.0)], NEW, "head: no stored metric tells how long an amount of work takes"),
     ],

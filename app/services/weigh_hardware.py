@@ -1,0 +1,155 @@
+"""Two device classes held against each other by their stored numbers: speed, energy, work per joule, cost of work."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.analysis.efficiency.cost import no_price
+from app.analysis.efficiency.hardware import compare_hardware
+from app.analysis.efficiency.watched import is_number
+from app.domain.hardware import HardwareComparison, HardwareSide, Measured, MeasuredCase, Price, Source
+from app.services.derive_values import stated_price
+from app.services.query_runs import name_of_run
+from app.store.repositories import jobs, made_on
+from app.store.repositories.made_on import MadeOn
+from app.store.repositories.sides import StoredNumber
+from app.store.tables import Job
+
+CaseVersion = tuple[int, str]
+"""A case and the version of its benchmark."""
+
+
+@dataclass(frozen=True)
+class ClassNumbers:
+    """A device class with the newest numbers that it has."""
+
+    device_class: str
+    numbers: Sequence[StoredNumber]
+
+
+def weigh_hardware(
+    session: Session, branch: str, base: ClassNumbers, head: ClassNumbers
+) -> HardwareComparison:
+    """Return both device classes over the cases that both have.
+
+    Args:
+        session: the session.
+        branch: where settings have to have landed for their prices to count.
+        base: one device class.
+        head: another.
+    """
+    made = _made_on(session, [*base.numbers, *head.numbers])
+    cases = _common(_by_case(base.numbers), _by_case(head.numbers))
+    landed = _newest_landed(session, branch, (base, head))
+    return compare_hardware(
+        _side(base.device_class, landed),
+        _side(head.device_class, landed),
+        (_case(its, other, made) for its, other in cases),
+    )
+
+
+# --- prices ---------------------------------------------------------------------------------------------------
+
+
+def _newest_landed(session: Session, branch: str, sides: Sequence[ClassNumbers]) -> Job | None:
+    """Return the newest job of both sides whose settings have landed: those of nobody's proposal tell prices."""
+    found = []
+    for side in sides:
+        measured = [one for one in side.numbers if one.run_id is not None]
+        newest = max(measured, key=lambda one: one.run_id or 0, default=None)
+        landed = newest and jobs.newest_landed(session, newest.series_id, branch)
+        if landed is not None:
+            found.append(landed)
+    return max(found, key=lambda job: job.id, default=None)
+
+
+def _side(device_class: str, landed: Job | None) -> HardwareSide:
+    if landed is None:
+        return HardwareSide(device_class, None, "no ratchet.toml is known that has landed")
+    entry = stated_price(landed.policy, device_class)
+    if entry is None:
+        return HardwareSide(device_class, None, no_price(device_class).origin)
+    price = Price(entry["hour"], entry["currency"], entry["date"], entry["devices"])
+    return HardwareSide(device_class, price)
+
+
+# --- numbers --------------------------------------------------------------------------------------------------
+
+
+def _by_case(numbers: Sequence[StoredNumber]) -> dict[CaseVersion, list[StoredNumber]]:
+    found: dict[CaseVersion, list[StoredNumber]] = defaultdict(list)
+    for one in numbers:
+        found[one.case_id, one.version].append(one)
+    return found
+
+
+def _common(
+    base: Mapping[CaseVersion, list[StoredNumber]], head: Mapping[CaseVersion, list[StoredNumber]]
+) -> list[tuple[list[StoredNumber], list[StoredNumber]]]:
+    """Return what both sides have of each case, of its versions the newest that both have."""
+    newest: dict[int, CaseVersion] = {}
+    both = [key for key in base if key in head]
+    for key in sorted(both, key=lambda key: max(one.series_id for one in (*base[key], *head[key]))):
+        newest[key[0]] = key
+    return [(base[key], head[key]) for key in both if newest[key[0]] == key]
+
+
+def _case(
+    base: Sequence[StoredNumber], head: Sequence[StoredNumber], made: Mapping[str, MadeOn]
+) -> MeasuredCase:
+    return MeasuredCase(
+        benchmark=base[0].benchmark,
+        params=base[0].params,
+        base=tuple(_measured(base, made)),
+        head=tuple(_measured(head, made)),
+        is_of_two_commits=len({one.sha for one in (*base, *head)}) > 1,
+    )
+
+
+def _measured(numbers: Sequence[StoredNumber], made: Mapping[str, MadeOn]) -> Iterator[Measured]:
+    for its in numbers:
+        run = name_of_run(its.run_id, its.upload_id)
+        source, energy = (Source.POSTED,) * 2 if its.upload_id is not None else _sources(made[run])
+        yield Measured(
+            metric=its.metric,
+            unit=its.unit,
+            better=its.better,
+            value=its.value,
+            low=its.low,
+            high=its.high,
+            n=its.n,
+            run=run,
+            source=source,
+            energy=energy,
+            devices=made[run].devices,
+        )
+
+
+def _sources(made: MadeOn) -> tuple[Source, Source]:
+    """Return where a run of ours has its times and its energy from."""
+    if made.is_simulated:
+        return Source.SIMULATED, Source.SIMULATED
+    if made.idle and all(_tells(reading, "energy_j_total") for reading in made.idle):
+        return Source.MEASURED, Source.ENERGY_COUNTER
+    is_sampled = made.idle and all(_tells(reading, "power_w") for reading in made.idle)
+    return Source.MEASURED, Source.POWER_SAMPLES if is_sampled else Source.MEASURED
+
+
+def _tells(reading: Mapping[str, Any], name: str) -> bool:
+    return is_number(reading.get(name))
+
+
+def _made_on(session: Session, numbers: Sequence[StoredNumber]) -> dict[str, MadeOn]:
+    """Return by the name of their run what is told of the devices, in two statements."""
+    runs = {one.run_id for one in numbers if one.run_id is not None}
+    uploads = {one.upload_id for one in numbers if one.upload_id is not None}
+    of_runs = made_on.of_runs(session, runs) if runs else {}
+    of_uploads = made_on.of_uploads(session, uploads) if uploads else {}
+    return {name_of_run(run, None): its for run, its in of_runs.items()} | {
+        name_of_run(None, upload): its for upload, its in of_uploads.items()
+    }
