@@ -48,4 +48,4 @@ def _cells(record: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
         elif one.name == "series":
             yield from (("series" if name == "id" else name, cell) for name, cell in _cells(value))
         else:
-            yield from _cells(value, f"{one.name}_")
+            yield from _cells(value, f"{prefix}{one.name}_")

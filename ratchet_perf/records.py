@@ -210,6 +210,7 @@ class Level:
     high: float | None
     n: int
     run: str
+    commit: str
     source: str
     per: str | None
     formula: str | None

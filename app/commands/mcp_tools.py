@@ -170,9 +170,8 @@ class Tools:
         told = self._service.compare(project=project, base=base, head=head, **named)
         pairs = sorted(told.pop("series"), key=lambda pair: -abs(pair["change"] or 0.0))
         alone = {f"n_{name}": len(told.pop(name)) for name in ("only_base", "only_head")}
-        if hardware := told.get("hardware"):
-            cases = hardware["cases"]
-            told["hardware"] = hardware | {"n_cases": len(cases), "cases": cases[:limit]}
+        if told["hardware"]:
+            told["hardware"] = _in_short(told["hardware"], limit)
         return told | alone | {"n_series": len(pairs), "series": pairs[:limit]}
 
     def list_alerts(
@@ -256,6 +255,16 @@ def _notable(suite: dict[str, Any]) -> dict[str, Any]:
     """Return the suite with the cases that a reader has to look at, and how many there are of the others."""
     shown = [case for case in suite["cases"] if case["verdict"] != Verdict.NO_REGRESSION]
     return suite | {"cases": shown, "n_no_regression": len(suite["cases"]) - len(shown)}
+
+
+def _in_short(hardware: dict[str, Any], limit: int) -> dict[str, Any]:
+    """Return a hardware comparison with the ratios of its cases alone, of at most so many."""
+    cases = [
+        {name: case[name] for name in ("benchmark", "params")}
+        | {kind: {name: case[kind][name] for name in ("ratio", "best")} for kind in hardware["means"]}
+        for case in hardware["cases"]
+    ]
+    return hardware | {"n_cases": len(cases), "cases": cases[:limit]}
 
 
 def _given(**values: Any) -> dict[str, Any]:

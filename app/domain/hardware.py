@@ -54,6 +54,7 @@ class Measured:
     high: float
     n: int
     run: str
+    commit: str
     source: Source = Source.MEASURED
     energy: Source = Source.MEASURED
     devices: int | None = None
@@ -67,7 +68,6 @@ class MeasuredCase:
     params: dict[str, Any]
     base: tuple[Measured, ...]
     head: tuple[Measured, ...]
-    is_of_two_commits: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,7 @@ class Level:
     high: float | None
     n: int
     run: str
+    commit: str
     source: Source
     per: str = ""
     formula: str = ""
@@ -153,12 +154,17 @@ class HardwareCase:
     energy: Quantity
     perf_per_watt: Quantity
     cost: Quantity
-    is_of_two_commits: bool = False
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
         """All four."""
         return self.performance, self.energy, self.perf_per_watt, self.cost
+
+    @property
+    def is_of_two_commits(self) -> bool:
+        """Whether a ratio is of two commits, and so not of the devices alone."""
+        sides = ((its.base, its.head) for its in self.quantities if its.ratio)
+        return any(base.commit != head.commit for base, head in sides if base and head)
 
 
 @dataclass(frozen=True)

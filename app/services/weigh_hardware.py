@@ -107,7 +107,6 @@ def _case(
         params=base[0].params,
         base=tuple(_measured(base, made)),
         head=tuple(_measured(head, made)),
-        is_of_two_commits=len({one.sha for one in (*base, *head)}) > 1,
     )
 
 
@@ -124,6 +123,7 @@ def _measured(numbers: Sequence[StoredNumber], made: Mapping[str, MadeOn]) -> It
             high=its.high,
             n=its.n,
             run=run,
+            commit=its.sha,
             source=source,
             energy=energy,
             devices=made[run].devices,

@@ -97,7 +97,6 @@ def _case(base: HardwareSide, head: HardwareSide, its: MeasuredCase) -> Hardware
             _costs(its.head, head.price),
             (_why_no_cost(its.base, base), _why_no_cost(its.head, head)),
         ),
-        is_of_two_commits=its.is_of_two_commits,
     )
 
 
@@ -226,6 +225,7 @@ def _stored(its: Measured, source: Source) -> Level:
         high=high if is_known else None,
         n=its.n,
         run=its.run,
+        commit=its.commit,
         source=source,
     )
 

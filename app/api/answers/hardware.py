@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from app.api.answers.one_series import SHA
 from app.api.answers.shape import Answer, told
 
 Side = Literal["base", "head"]
@@ -61,6 +62,7 @@ class LevelAnswer(Answer):
     high: float | None = told("The largest.", 0.71)
     n: int = told("Of how many values.", 4)
     run: str = told("The run that it comes from.", "12")
+    commit: str = told("The commit that it is of.", SHA)
     source: Literal["measured", "energy_counter", "power_samples", "simulated", "posted", "stated_price"] = (
         told(
             "Where it is from: a worker's clock, the devices' energy counter, their power read over time, a simulated "

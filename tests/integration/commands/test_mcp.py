@@ -116,9 +116,21 @@ def conversation(
         stored.check(session, results.regressed())
     with served(service) as address:
         its = Conversation({"RATCHET_URL": address, "RATCHET_TOKEN": admin_token})
-        yield its
-        its.process.kill()
-        its.process.wait()
+        with its.process:
+            yield its
+            its.process.kill()
+
+
+def test_two_device_classes_are_told_in_short(
+    conversation: Conversation, service: Service, client: TestClient, admin_token: str
+) -> None:
+    Poster(client, service, admin_token).tell([4.5, 5.5], 59, device_class="gpu-x")
+    conversation.begin()
+    told = conversation.answer("compare", project=PROJECT, base="cpu-test-2t", head="gpu-x")["hardware"]
+    (case,) = told["cases"]
+    assert (told["n_cases"], case["performance"].keys()) == (1, {"ratio", "best"})
+    assert case["performance"]["ratio"] == pytest.approx(told["means"]["performance"]["ratio"])
+    assert "gpu-x" in told["sentence"]
 
 
 def test_an_assistant_asks_its_questions(conversation: Conversation) -> None:
@@ -159,6 +171,7 @@ def test_an_assistant_asks_its_questions(conversation: Conversation) -> None:
     }
     compared = conversation.answer("compare", project=PROJECT, base=sha(0), head="main")
     assert [pair["head_commit"] for pair in compared["series"]] == [sha(59)]
+    assert compared["hardware"] is None
     (run,) = conversation.answer("list_runs", commit=sha(59))["runs"]
     (result,) = conversation.answer("read_run", run=run["run"], values=True)["results"]
     assert result["values"] == [result["value"]]

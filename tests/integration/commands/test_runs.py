@@ -175,6 +175,10 @@ def test_stored_sides_are_compared_and_those_that_are_none_refused(
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     both = [one for one in lines if one["base_median"] is not None and one["head_median"] is not None]
     assert [(one["base_commit"], one["head_commit"]) for one in both] == [(sha(3), sha(4))]
+    assert run(["compare", "--stored", "cpu-test-2t", "gpu-x", "--project", PROJECT]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("Best performance: ")
+    assert "gpu-x, price not known: no ratchet.toml is known that has landed" in told
     poster.post(1.0, 0, project="acme/other")
     for words, status, said in (
         (["--stored", "nope", "main", "--project", PROJECT], USAGE, "no branch or device class"),

@@ -300,4 +300,7 @@ def test_the_python_client_reads_it(two: Poster, service: Service) -> None:
         assert resize.cost.base.value == pytest.approx(3.6)
         assert resize.performance.best == "head"
         assert told.means["perf_per_watt"].ratio == pytest.approx(2.0)
+        frame = told.cases.to_frame()
+        assert sorted(frame["performance_ratio"]) == pytest.approx([1.0, 4.0])
+        assert sorted(frame["cost_base_value"]) == pytest.approx([3.6, 10.0])
         assert ratchet.compare("main", "main", project="acme/vision").hardware is None

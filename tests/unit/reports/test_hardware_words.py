@@ -37,7 +37,7 @@ def sentence(found: HardwareComparison) -> str:
 
 
 def level(value: float, unit: str, low: float | None = None, high: float | None = None, **more: str) -> Level:
-    return Level("samples_per_s", unit, "higher", value, low, high, 3, "12", Source.MEASURED, **more)
+    return Level("samples_per_s", unit, "higher", value, low, high, 3, "12", "c0", Source.MEASURED, **more)
 
 
 def test_the_sentence_names_the_winner_of_each_with_how_many_times_and_of_how_many_cases():

@@ -31,6 +31,7 @@ def number(metric: str, unit: str, value: float, *, spread: float = 0.0, **field
         "high": value * (1 + spread),
         "n": 3,
         "run": "run",
+        "commit": "c0",
         "devices": 1,
     }
     return Measured(metric, unit, value=value, **(given | fields))
@@ -215,6 +216,15 @@ def test_zeros_are_no_speed_and_no_energy():
 def test_a_case_that_tells_none_of_it_is_left_out():
     memory = number("peak_memory", "B", 1e9)
     assert compared(([memory], [memory])).cases == ()
+
+
+def test_a_case_is_of_two_commits_where_a_ratio_is():
+    memory = number("peak_memory", "B", 1e9, commit="c1")
+    comparison = compared(
+        ([latency(0.01), memory], [latency(0.01)]), ([latency(0.01, commit="c1")], [latency(0.01)])
+    )
+    assert [case.is_of_two_commits for case in comparison.cases] == [False, True]
+    assert comparison.n_of_two_commits == 1
 
 
 def test_without_any_case_every_mean_says_so():
