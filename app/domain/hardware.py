@@ -161,6 +161,16 @@ class HardwareCase:
         return self.performance, self.energy, self.perf_per_watt, self.cost
 
     @property
+    def known(self) -> tuple[Quantity, ...]:
+        """Those of which a side at least has a value."""
+        return tuple(its for its in self.quantities if its.base or its.head)
+
+    @property
+    def unknown(self) -> tuple[Quantity, ...]:
+        """Those of which neither side has a value."""
+        return tuple(its for its in self.quantities if not (its.base or its.head))
+
+    @property
     def is_of_two_commits(self) -> bool:
         """Whether a ratio is of two commits, and so not of the devices alone."""
         sides = ((its.base, its.head) for its in self.quantities if its.ratio)

@@ -53,8 +53,9 @@ def factor(times: float | None) -> str:
 
 
 def factors(low: float | None, high: float | None) -> str:
-    """Return a range of factors: `2.20 … 2.43`; empty where it has no ends."""
-    return "" if low is None or high is None else f"{factor(low)} … {factor(high)}"
+    """Return a range of factors: `2.20 … 2.43`; empty where it has no ends, or they read alike."""
+    ends = factor(low), factor(high)
+    return "" if low is None or high is None or ends[0] == ends[1] else " … ".join(ends)
 
 
 def threshold(fraction: float) -> str:

@@ -85,7 +85,7 @@ def _means(told: Told) -> Iterator[_Row]:
 
 def _rows(cases: Sequence[Told]) -> Iterator[_Row]:
     for case in cases:
-        for kind in Kind:
+        for kind in (kind for kind in Kind if case[kind]["base"] or case[kind]["head"]):
             yield _Row(plain(case_label(case["benchmark"], case["params"])), kind, case[kind])
 
 

@@ -154,7 +154,7 @@ def _hardware(
     if not all(classes) or len(set(classes)) < 2:
         return None
     base, head = (ClassNumbers(name or "", found) for name, found in zip(classes, newest, strict=True))
-    return weigh_hardware(session, _main(session, project), base, head)
+    return weigh_hardware(session, project, _main(session, project), base, head)
 
 
 def _by_key(numbers: Sequence[StoredNumber], *, is_across: bool) -> dict[Hashable, StoredNumber]:

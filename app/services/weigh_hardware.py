@@ -18,7 +18,7 @@ from app.services.query_runs import name_of_run
 from app.store.repositories import jobs, made_on
 from app.store.repositories.made_on import MadeOn
 from app.store.repositories.sides import StoredNumber
-from app.store.tables import Job
+from app.store.tables import Job, Project
 
 CaseVersion = tuple[int, str]
 """A case and the version of its benchmark."""
@@ -33,19 +33,20 @@ class ClassNumbers:
 
 
 def weigh_hardware(
-    session: Session, branch: str, base: ClassNumbers, head: ClassNumbers
+    session: Session, project: Project, branch: str, base: ClassNumbers, head: ClassNumbers
 ) -> HardwareComparison:
     """Return both device classes over the cases that both have.
 
     Args:
         session: the session.
-        branch: where settings have to have landed for their prices to count.
+        project: the project.
+        branch: where settings have to have landed for their prices to count: those of a proposal do not.
         base: one device class.
         head: another.
     """
     made = _made_on(session, [*base.numbers, *head.numbers])
     cases = _common(_by_case(base.numbers), _by_case(head.numbers))
-    landed = _newest_landed(session, branch, (base, head))
+    landed = jobs.newest_settled(session, project.id, branch)
     return compare_hardware(
         _side(base.device_class, landed),
         _side(head.device_class, landed),
@@ -54,18 +55,6 @@ def weigh_hardware(
 
 
 # --- prices ---------------------------------------------------------------------------------------------------
-
-
-def _newest_landed(session: Session, branch: str, sides: Sequence[ClassNumbers]) -> Job | None:
-    """Return the newest job of both sides whose settings have landed: those of nobody's proposal tell prices."""
-    found = []
-    for side in sides:
-        measured = [one for one in side.numbers if one.run_id is not None]
-        newest = max(measured, key=lambda one: one.run_id or 0, default=None)
-        landed = newest and jobs.newest_landed(session, newest.series_id, branch)
-        if landed is not None:
-            found.append(landed)
-    return max(found, key=lambda job: job.id, default=None)
 
 
 def _side(device_class: str, landed: Job | None) -> HardwareSide:

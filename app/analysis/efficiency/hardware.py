@@ -72,7 +72,7 @@ def compare_hardware(
         head: another.
         cases: what both have; those that tell neither speed nor energy nor cost are left out.
     """
-    compared = tuple(case for case in (_case(base, head, its) for its in cases) if _tells(case))
+    compared = tuple(case for case in (_case(base, head, its) for its in cases) if case.known)
     means = tuple(_mean(kind, [getattr(case, kind) for case in compared]) for kind in Kind)
     return HardwareComparison(base, head, compared, means)
 
@@ -101,10 +101,6 @@ def _case(base: HardwareSide, head: HardwareSide, its: MeasuredCase) -> Hardware
 
 
 _NO_ENERGY = "no energy_per_iter or perf_per_watt is stored"
-
-
-def _tells(case: HardwareCase) -> bool:
-    return any(its.base or its.head for its in case.quantities)
 
 
 # --- what a side could be compared by -------------------------------------------------------------------------

@@ -11,6 +11,9 @@ from sqlalchemy.orm import Session, aliased
 from app.domain.jobs import TERMINAL, JobState
 from app.store.tables import Check, Job, RequestJob, Result, Run
 
+NEWEST = 1_000
+"""Among so many of a project's newest jobs is looked for settings that have landed."""
+
 
 def past_deadline(session: Session, limit: int) -> Sequence[Job]:
     """Lock and return queued jobs whose deadline has passed."""
@@ -103,6 +106,38 @@ def newest_landed(session: Session, series_id: int, branch: str) -> Job | None:
             has_landed,
         )
         .order_by(Result.id.desc())
+        .limit(1)
+    ).one_or_none()
+
+
+def newest_settled(session: Session, project_id: int, branch: str) -> Job | None:
+    """Return the newest job of a project whose head has landed on a branch, among the newest jobs; None without any.
+
+    As with `newest_landed`, its settings have been agreed to: another job has measured its head as a point of the
+    branch. Here it may be of any series, so that a new one does not have to wait for its own.
+    """
+    later, its_run, point = aliased(Job), aliased(Run), aliased(Result)
+    newest = select(Job.id).where(Job.project_id == project_id).order_by(Job.id.desc()).limit(NEWEST)
+    has_landed = exists().where(
+        later.id.in_(newest),
+        later.id != Job.id,
+        later.base_commit_id == Job.head_commit_id,
+        its_run.job_id == later.id,
+        point.run_id == its_run.id,
+        point.branch == branch,
+        point.commit_id == Job.head_commit_id,
+    )
+    return session.scalars(
+        select(Job)
+        .where(
+            Job.id.in_(newest),
+            Job.device_id.is_(None),
+            Job.state == JobState.SUCCEEDED,
+            ~Job.is_untrusted,
+            ~Job.policy.has_key("history"),
+            has_landed,
+        )
+        .order_by(Job.id.desc())
         .limit(1)
     ).one_or_none()
 

@@ -80,7 +80,9 @@ def measured(
             policy={"prices": prices}, budget_s=60.0, max_pairs=4,
         )  # fmt: skip
         session.add(job)
-        session.flush()
+        for state in ("queued", "leased", "running", "succeeded"):
+            job.state = state
+            session.flush()
         worker = stored.worker(session)
         attempt = Attempt(
             job_id=job.id, number=1, lease_id=job.key, worker_id=worker.id, outcome="ok", phase="", detail=""
@@ -175,6 +177,15 @@ def test_cost_is_by_the_first_price_that_fits_of_the_settings_that_landed(two: P
         "stated_price",
         "price · devices · latency_p50",
     )
+
+
+def test_prices_are_of_the_newest_settings_that_landed_whatever_series_they_measured(two: Poster) -> None:
+    landed(two.service, OLD)
+    post(two, OLD, latency(0.02, "young"), commit=1)
+    measured(
+        two.service, OLD, head=3, base=1, prices=[PRICES[0] | {"hour": 99.0}], idle={"power_w": 1.0}
+    )  # a proposal
+    assert hardware(two)["base"]["price"]["hour"] == 0.36
 
 
 def test_a_price_that_fits_one_class_alone_leaves_the_others_cost_open(two: Poster) -> None:
@@ -282,12 +293,15 @@ def test_words_narrow_the_cases(two: Poster) -> None:
 
 def test_names_are_text(two: Poster) -> None:
     evil = "<script>alert(1)</script>"
-    post(two, evil, latency(0.01), latency(0.01, evil))
-    post(two, NEW, latency(0.01, evil))
-    query = "base=%3Cscript%3Ealert(1)%3C/script%3E&head=gpu-new"
-    html = look(two, query)
+    own = posted_result(evil, [1.0, 1.1], metric=evil, unit="s", params={evil: evil})
+    post(two, evil, own, energy(3.0, "watched"), latency(0.02))
+    post(two, NEW, own, posted_result("watched", [2.0], metric="perf_per_watt", unit=f"{evil[:8]}/J"))
+    html = look(two, "base=%3Cscript%3Ealert(1)%3C/script%3E&head=gpu-new")
     assert "<script>alert" not in html
-    assert evil in Page(html).text
+    text_of = Page(html).text
+    assert f"{evil}[{evil}={evil}]" in text_of
+    assert "Performance " + evil in text_of
+    assert case(hardware(two, evil), "watched")["perf_per_watt"]["ratio"] is None
 
 
 def test_the_python_client_reads_it(two: Poster, service: Service) -> None:

@@ -88,6 +88,7 @@ def test_a_factor_has_three_digits_and_near_one_four(times: float | None, text: 
 def test_a_range_of_factors_has_both_ends_or_is_empty():
     assert factors(0.97, 1.2) == "0.970 … 1.20"
     assert factors(None, 1.2) == ""
+    assert factors(2.0, 2.0) == ""
 
 
 def test_a_value_has_its_unit_and_of_how_much_work_it_is():

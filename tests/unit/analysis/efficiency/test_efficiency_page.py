@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from app.accelerators.catalogue import ACCELERATORS
-from app.analysis.efficiency import bottleneck, cost, energy, scaling, utilisation
+from app.analysis.efficiency import bottleneck, cost, energy, hardware, scaling, utilisation
 from app.analysis.efficiency.bottleneck import BottleneckKind
 from app.domain.derived import NOT_VERIFIED
+from app.domain.hardware import Source
 from app.domain.metrics import METRICS
+from app.store.repositories.jobs import NEWEST
 
 PAGE = (Path(__file__).parents[4] / "docs" / "efficiency.md").read_text(encoding="utf-8")
 DEVICES = [
@@ -45,6 +47,13 @@ def test_every_note_is_explained(code):
 @pytest.mark.parametrize("kind", BottleneckKind)
 def test_every_class_of_bottleneck_has_its_rule(kind):
     assert re.search(rf"^\| \d \| `{kind}` \|", PAGE, re.MULTILINE)
+
+
+def test_two_device_classes_are_compared_by_what_the_page_says():
+    assert ", ".join(f"`{name}`" for name in hardware.SPEEDS) in PAGE
+    assert [name for name in hardware.COSTS if f"`{name}`" not in PAGE] == []
+    assert [source for source in Source if f"`{source}`" not in PAGE] == []
+    assert f"the project's {NEWEST} newest jobs" in PAGE
 
 
 def test_constants_are_those_of_the_code():
