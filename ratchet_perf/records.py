@@ -197,7 +197,7 @@ class HardwareSide:
 
 @dataclass(frozen=True)
 class Level:
-    """What one side does, draws or costs [unit], `per` so much work where the unit does not say.
+    """What one side does, draws or costs [unit], `per` so much work where the unit does not say, on all `devices`.
 
     `source` says where it is from, `formula` what it is made of; `low` and `high` are None for a single number.
     """
@@ -212,6 +212,7 @@ class Level:
     run: str
     commit: str
     source: str
+    devices: int | None
     per: str | None
     formula: str | None
 

@@ -93,8 +93,9 @@ class HardwareSide:
 class Level:
     """A value of one side [unit], `per` so much work where the unit does not say; `better` is which way it is better.
 
-    `low` and `high` are the range of what it was made of, None where one number is all that is known. `formula` is in
-    the names of metrics, empty for a number that is stored as it is.
+    It is of all `devices` together, None where nobody told how many. `low` and `high` are the range of what it was made
+    of, None where one number is all that is known. `formula` is in the names of metrics, empty for a number that is
+    stored as it is.
     """
 
     metric: str
@@ -107,6 +108,7 @@ class Level:
     run: str
     commit: str
     source: Source
+    devices: int | None = None
     per: str = ""
     formula: str = ""
 

@@ -66,15 +66,18 @@ class _Row:
     @property
     def sources(self) -> str:
         """Return where the sides' values are from."""
-        found = [
-            SOURCES[Source(its["source"])] for its in (self.told.get("base"), self.told.get("head")) if its
-        ]
+        found = [_source(its) for its in (self.told.get("base"), self.told.get("head")) if its]
         return " / ".join(dict.fromkeys(found)) or self._why
 
     @property
     def _why(self) -> str:
         why = self.told["why"]
         return plain("; ".join(why) if isinstance(why, list) else why or "")
+
+
+def _source(level: Told) -> str:
+    word, devices = SOURCES[Source(level["source"])], level["devices"] or 1
+    return f"{word}, {devices} devices" if devices > 1 else word
 
 
 def _means(told: Told) -> Iterator[_Row]:

@@ -87,9 +87,17 @@ def _case(base: HardwareSide, head: HardwareSide, its: MeasuredCase) -> Hardware
             _speeds(its.head),
             ("no latency or throughput is stored",) * 2,
         ),
-        energy=_quantity(Kind.ENERGY, _energies(its.base), _energies(its.head), (_NO_ENERGY,) * 2),
+        energy=_quantity(
+            Kind.ENERGY,
+            _of_energy(its.base, "energy_per_iter", "lower"),
+            _of_energy(its.head, "energy_per_iter", "lower"),
+            (_NO_ENERGY,) * 2,
+        ),
         perf_per_watt=_quantity(
-            Kind.PERF_PER_WATT, _per_joule(its.base), _per_joule(its.head), (_NO_ENERGY,) * 2
+            Kind.PERF_PER_WATT,
+            _of_energy(its.base, "perf_per_watt", "higher"),
+            _of_energy(its.head, "perf_per_watt", "higher"),
+            (_NO_ENERGY,) * 2,
         ),
         cost=_quantity(
             Kind.COST,
@@ -120,17 +128,8 @@ def _by_speed(numbers: Sequence[Measured]) -> list[Measured]:
     return [one for one in (*listed, *rates, *times) if one.value > 0]
 
 
-def _energies(numbers: Sequence[Measured]) -> list[Offer]:
-    return list(_of_energy(numbers, "J", "lower"))
-
-
-def _per_joule(numbers: Sequence[Measured]) -> list[Offer]:
-    return list(_of_energy(numbers, "units/J", "higher"))
-
-
-def _of_energy(numbers: Sequence[Measured], unit: str, better: str) -> Iterator[Offer]:
-    """Yield energy for one of something, or work for a joule: what is stored so first, then what is turned over."""
-    wanted = "energy_per_iter" if unit == "J" else "perf_per_watt"
+def _of_energy(numbers: Sequence[Measured], wanted: str, better: str) -> Iterator[Offer]:
+    """Yield what is stored as the metric that is wanted, then the other metric of energy turned over."""
     known = {one.metric: one for one in numbers if one.metric in ("energy_per_iter", "perf_per_watt")}
     for metric in sorted(known, key=lambda metric: metric != wanted):
         level = _of_one(known[metric])
@@ -223,6 +222,7 @@ def _stored(its: Measured, source: Source) -> Level:
         run=its.run,
         commit=its.commit,
         source=source,
+        devices=its.devices,
     )
 
 
@@ -237,19 +237,26 @@ def _mapped(level: Level, made: Callable[[float], float]) -> Level:
 # --- both sides -----------------------------------------------------------------------------------------------
 
 
-def _quantity(kind: Kind, base: Sequence[Offer], head: Sequence[Offer], lacks: tuple[str, str]) -> Quantity:
+def _quantity(kind: Kind, base: Iterable[Offer], head: Iterable[Offer], lacks: tuple[str, str]) -> Quantity:
     """Return the first values of both sides that are of the same thing; else the first of either, without a ratio."""
+    base, head = list(filter(_is_finite, base)), list(filter(_is_finite, head))
     of_head = {offer.key: offer.level for offer in reversed(head)}
     both = next(((one.level, of_head[one.key]) for one in base if one.key in of_head), None)
     if both is not None:
         ratio = _ratio(kind, *both)
-        return Quantity(kind, *both, ratio, () if ratio else ("there is no ratio to zero",))
+        return Quantity(kind, *both, ratio, () if ratio else ("there is no ratio of these",))
     levels = [offers[0].level if offers else None for offers in (base, head)]
     if levels[0] and levels[1]:
         return Quantity(kind, levels[0], levels[1], None, (_unlike(levels[0], levels[1]),))
     sides = zip(("base", "head"), levels, lacks, strict=True)
     why = tuple(f"{side}: {lack}" for side, level, lack in sides if level is None)
     return Quantity(kind, levels[0], levels[1], None, why)
+
+
+def _is_finite(offer: Offer) -> bool:
+    """Tell whether a value and its range are numbers: what is turned over, or a million of, may be beyond them."""
+    level = offer.level
+    return all(math.isfinite(end) for end in (level.value, level.low, level.high) if end is not None)
 
 
 def _unlike(base: Level, head: Level) -> str:
@@ -265,12 +272,19 @@ def _named(level: Level) -> str:
 def _ratio(kind: Kind, base: Level, head: Level) -> Ratio | None:
     """Return head over base; of speeds, where it is times that are known, base's time over head's."""
     above, below = (head, base) if head.better == kind.better else (base, head)
-    if min(above.value, below.value) <= 0:
+    value = _over(above.value, below.value)
+    low, high = _over(above.low, below.high), _over(above.high, below.low)
+    if value is None:
         return None
-    value = above.value / below.value
-    if above.low is None or above.high is None or below.low is None or below.high is None:
-        return Ratio(value, None, None) if math.isfinite(value) else None
-    return Ratio(value, above.low / below.high, above.high / below.low)
+    return Ratio(value, low, high) if low and high else Ratio(value, None, None)
+
+
+def _over(above: float | None, below: float | None) -> float | None:
+    """Return a ratio of two numbers above zero, as far as it is one itself."""
+    if above is None or below is None or min(above, below) <= 0:
+        return None
+    ratio = above / below
+    return ratio if 0 < ratio < math.inf else None
 
 
 def _mean(kind: Kind, quantities: Sequence[Quantity]) -> Mean:

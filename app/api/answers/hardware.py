@@ -70,6 +70,7 @@ class LevelAnswer(Answer):
             "stated_price",
         )
     )
+    devices: int | None = told("How many devices worked on it together; null where nobody told.", 1)
     per: str | None = told("Of how much work it is, where the unit does not say.", "million samples")
     formula: str | None = told(
         "What it is made of; null for what is stored so.", "price · devices / samples_per_s"

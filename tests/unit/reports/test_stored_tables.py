@@ -97,7 +97,7 @@ def test_tables_fit_their_terminal(width: int):
 def level(value: float, unit: str, **fields: Any) -> dict[str, Any]:
     given = {
         "metric": "samples_per_s", "unit": unit, "better": "higher", "value": value, "low": None, "high": None, "n": 1,
-        "run": "12", "source": "measured", "per": None, "formula": None,
+        "run": "12", "commit": "a" * 40, "source": "measured", "devices": 1, "per": None, "formula": None,
     }  # fmt: skip
     return given | fields
 
@@ -110,7 +110,7 @@ def quantity(
 
 
 def hardware(*names: str, head: str = "h100") -> dict[str, Any]:
-    joules = level(2.0, "J/sample", source="energy_counter")
+    joules = level(2.0, "J/sample", source="energy_counter", devices=8)
     its = {
         "params": {},
         "two_commits": False,
@@ -151,7 +151,7 @@ def test_two_device_classes_are_told_with_their_prices_and_where_each_number_is_
     ]
     rows = [" ".join(line.split()) for line in lines]
     assert "resize performance 1 k samples/s 2.5 k samples/s 2.50 2.25 … 2.75 head measured" in rows
-    assert "resize energy 2 J/sample – – – energy counter" in rows
+    assert "resize energy 2 J/sample – – – energy counter, 8 devices" in rows
     assert "resize cost 0.5 EUR per million samples – – – stated price" in rows
     assert "1 stored series compared: 0 worse and 1 better than any value of base" in rows
 

@@ -180,7 +180,7 @@ def test_why_there_is_no_cost_is_said(head: list[Measured], side: HardwareSide, 
 def test_what_costs_nothing_has_no_ratio():
     free = HardwareSide("gpu-old", Price(0.0, "EUR", "2026-11-01", "*"))
     cost = only([rate(100)], [rate(500)], base=free).cost
-    assert (cost.base.value, cost.ratio, cost.why) == (0.0, None, ("there is no ratio to zero",))
+    assert (cost.base.value, cost.ratio, cost.why) == (0.0, None, ("there is no ratio of these",))
 
 
 def test_means_are_geometric_over_the_cases_that_have_a_ratio():
@@ -211,6 +211,19 @@ def test_no_side_is_better_where_the_range_leaves_it_open():
 def test_zeros_are_no_speed_and_no_energy():
     case = only([latency(0.0), energy(0.0), rate(100)], [latency(0.01), energy(1.0)])
     assert (case.performance.ratio, case.energy.base) == (None, None)
+
+
+@pytest.mark.parametrize(("small", "large"), [(1e-310, 1e300), (5e-324, 1e-3), (1e-300, 1e300)])
+def test_numbers_at_the_ends_of_what_a_float_holds_give_finite_ones_or_none(small: float, large: float):
+    for base, head in ((small, large), (large, small)):
+        its = [[rate(value), energy(value), work(value)] for value in (base, head)]
+        comparison = compared((its[0], its[1]))
+        for quantity in comparison.cases[0].quantities:
+            levels = [level for level in (quantity.base, quantity.head) if level]
+            ratios = [quantity.ratio.value] if quantity.ratio else []
+            assert [
+                x for x in (*(level.value for level in levels), *ratios) if not 0 < x < float("inf")
+            ] == []
 
 
 def test_a_case_that_tells_none_of_it_is_left_out():
