@@ -6,7 +6,6 @@ Nothing of it changes afterwards: the sequential rule is only valid so.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -20,6 +19,7 @@ from app.services.follow_machine import QUARANTINED, note_control, note_machine
 from app.services.lease_jobs import announce, require_lease
 from app.services.open_cases import open_cases
 from app.services.plan_cases import PlannedCase, plan_cases
+from app.settings import budget_for
 from app.store.repositories import clock, fleet, projects, runs
 from app.store.tables import BenchmarkCase, Job, Run
 from app.store.tables import Verdict as VerdictRow
@@ -204,14 +204,7 @@ def _plan_of_metric(
     policy: dict[str, Any], row: BenchmarkCase, metric: MetricDecl, noise: Noise
 ) -> dict[str, Any]:
     thresholds = policy["metrics"].get(metric.metric, policy["default"])
-    budget: dict[str, Any] = next(
-        (
-            b
-            for b in policy["budgets"]
-            if b["metric"] == metric.metric and fnmatchcase(row.benchmark, b["benchmark"])
-        ),
-        {},
-    )
+    budget = budget_for(policy["budgets"], row.benchmark, metric.metric) or {}
     sds = noise.get((row.id, metric.metric), [])
     past = past_noise(sds)
     return {

@@ -14,10 +14,11 @@ from app.domain.thinning import thinned
 from app.services.access import Principal
 from app.services.query_changes import moved_worse
 from app.services.query_runs import name_of_run
+from app.services.read_marks import TrendMarks, arrivals_of, read_marks, rows_to_tell
 from app.services.series_document import unseen_series
 from app.services.visibility import may_see
 from app.store.repositories import trends
-from app.store.repositories.trends import ChangeRow, History, TrendColumns
+from app.store.repositories.trends import Behind, ChangeRow, History, TrendColumns
 from app.store.tables import BenchmarkCase, Project, Series
 
 MOST_CHANGES = 500
@@ -133,6 +134,7 @@ class Trend:
     changes: tuple[TrendChange, ...]
     reference: float | None = None
     """The value [unit] that others are told relative to."""
+    marks: TrendMarks = TrendMarks()
 
     @property
     def is_thinned(self) -> bool:
@@ -180,8 +182,12 @@ def read_trend(
     )
     n = len(its.columns.values)
     rows = range(min(first, n), n if last is None else max(min(last + 1, n), min(first, n)))
-    kept, newest = _kept(its.columns, its_changes, rows, columns), range(max(n - NEWEST, 0), n)
-    told = _points(session, its, sorted({*kept, *newest}))
+    found = arrivals_of(its.columns)
+    around = [change.row for change in its_changes] + [arrival.row for arrival in found]
+    kept, newest = _kept(its.columns, around, rows, columns), range(max(n - NEWEST, 0), n)
+    asked = sorted({*kept, *newest})
+    behind, marks = trends.behind(session, its, asked, rows_to_tell(found), columns)
+    told = _points(its, asked, behind)
     return Trend(
         its.series,
         its.case,
@@ -194,6 +200,7 @@ def read_trend(
         told.of(newest)[::-1],
         tuple(its_changes),
         trends.newest_value(session, its.series, its.branch, relative) if relative else None,
+        read_marks(its, found, marks, kept, columns),
     )
 
 
@@ -204,16 +211,16 @@ def _refuse_unknown(branch: str, its: History) -> None:
         raise NotFoundError(f"the series has no history on the branch {branch[:80]!r}; it has: {known}")
 
 
-def _kept(its: TrendColumns, its_changes: Sequence[TrendChange], rows: range, columns: int) -> list[int]:
-    """Return those of the rows that are shown."""
+def _kept(its: TrendColumns, around: Sequence[int], rows: range, columns: int) -> list[int]:
+    """Return those of the rows that are shown, among them those `around` which something changed, and the ones before."""
     start, end = rows.start, rows.stop
-    keep = {row - start for change in its_changes for row in (change.row - 1, change.row)}
+    keep = {row - start for new in around for row in (new - 1, new)}
     curves = its.values[start:end], its.low[start:end], its.high[start:end]
     return [start + row for row in thinned(*curves, columns, keep=keep)]
 
 
-def _points(session: Session, its: History, rows: Sequence[int]) -> TrendPoints:
-    behind, columns = trends.behind(session, its, rows), its.columns
+def _points(its: History, rows: Sequence[int], behind: Behind) -> TrendPoints:
+    columns = its.columns
     return TrendPoints(
         row=rows,
         value=[columns.values[row] for row in rows],
@@ -224,9 +231,14 @@ def _points(session: Session, its: History, rows: Sequence[int]) -> TrendPoints:
         subject=behind.subject,
         author=behind.author,
         time=behind.time,
-        run=list(map(name_of_run, behind.run_id, behind.upload_id)),
+        run=[name_of_source(columns.sources[row]) for row in rows],
         flags=behind.flags,
     )
+
+
+def name_of_source(source: int) -> str:
+    """Return the name of a run, or of the upload whose id it is with its sign turned."""
+    return name_of_run(source, None) if source > 0 else name_of_run(None, -source or None)
 
 
 def _change(row: ChangeRow, better: str) -> TrendChange:

@@ -1,9 +1,10 @@
-"""A trend as plain JSON values: the points as columns of equal length, the changes as documents."""
+"""A trend as plain JSON values: the points as columns of equal length, what else there is as lists of documents."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from app.services.read_marks import FailedRun, TrendBudget, TrendEpoch, VoidPoint
 from app.services.read_trend import Trend, TrendChange
 from app.services.series_document import series_document
 
@@ -13,9 +14,9 @@ def trend_document(trend: Trend) -> dict[str, Any]:
 
     `first` and `last` are the rows shown, `thinned` says whether any between them is left out.
 
-    Values and bounds are in the series' unit, times are in UTC, sizes of changes are after/before − 1.
+    Values, bounds and limits are in the series' unit, times are in UTC, sizes of changes are after/before − 1.
     """
-    points = trend.points
+    points, marks = trend.points, trend.marks
     return {
         "series": series_document(trend.series, trend.case, trend.project),
         "branch": trend.branch,
@@ -38,6 +39,16 @@ def trend_document(trend: Trend) -> dict[str, Any]:
             "flags": points.flags,
         },
         "changes": [_change(change) for change in trend.changes],
+        "machines": marks.n_machines,
+        "epochs": [_epoch(epoch) for epoch in marks.epochs],
+        "control": {
+            "row": marks.control.row,
+            "deviation": marks.control.deviation,
+            "thinned": marks.control.is_thinned,
+        },
+        "void": [_void(point) for point in marks.void],
+        "failed": [_failed(run) for run in marks.failed],
+        "budget": None if marks.budget is None else _budget(marks.budget),
     }
 
 
@@ -57,3 +68,33 @@ def _change(its: TrendChange) -> dict[str, Any]:
         "before": its.before,
         "after": its.after,
     }
+
+
+def _epoch(its: TrendEpoch) -> dict[str, Any]:
+    return {
+        "row": its.row,
+        "commit": its.sha,
+        "returned": its.is_back,
+        "changes": [
+            {"name": fact.name, "before": fact.before, "after": fact.after} for fact in its.changes
+        ],
+    }
+
+
+def _void(its: VoidPoint) -> dict[str, Any]:
+    reasons = None if its.reasons is None else list(its.reasons)
+    return {"row": its.row, "n_void": its.n_void, "n_values": its.n_values, "reasons": reasons}
+
+
+def _failed(its: FailedRun) -> dict[str, Any]:
+    return {
+        "row": its.row,
+        "commit": its.sha,
+        "run": its.run,
+        "verdict": its.verdict,
+        "reason": its.reason,
+    }
+
+
+def _budget(its: TrendBudget) -> dict[str, Any]:
+    return {"benchmark": its.benchmark, "max": its.max, "min": its.min}

@@ -4,7 +4,7 @@ Text in, values out: nothing here reads a file. `decode_settings` takes bytes, `
 """
 
 from app.settings.digests import settings_digest, suite_digest
-from app.settings.matching import matching_classes
+from app.settings.matching import budget_for, matching_classes
 from app.settings.parsing import decode_settings
 from app.settings.reader import read_settings
 from app.settings.values import (
@@ -31,6 +31,7 @@ __all__ = [
     "Settings",
     "SuiteSettings",
     "Thresholds",
+    "budget_for",
     "decode_settings",
     "matching_classes",
     "read_settings",

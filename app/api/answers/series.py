@@ -91,6 +91,60 @@ class TrendChangeAnswer(Answer):
     after: float | None = told("Level after [unit].", 0.0019)
 
 
+class TrendFactAnswer(Answer):
+    """A fact of a machine that changed."""
+
+    name: str = told("What it is.", "driver")
+    before: str | None = told("What it was.", "550.54")
+    after: str | None = told("What it became.", "560.28")
+
+
+class TrendEpochAnswer(Answer):
+    """A machine that arrives in the history."""
+
+    row: int = told("Row of the first point that was measured on it.", 1)
+    commit: str = told("That point's commit.", SHA)
+    returned: bool = told("Whether the history had the machine before.", False)
+    changes: list[TrendFactAnswer] = told("What differs from the machine before it that is most like it.")
+
+
+class TrendControlAnswer(Answer):
+    """How long the control workload took at the starts of runs, as columns of one length."""
+
+    row: list[int] = told("Rows of the points that the runs brought.", [0, 1])
+    deviation: list[float] = told("time/usual − 1, the usual being the median of those told.", [-0.002, 0.002])
+    thinned: bool = told("Whether rows are left out, as there are more than `columns`.", False)
+
+
+class TrendVoidAnswer(Answer):
+    """A point of whose values some do not count."""
+
+    row: int = told("Its row.", 1)
+    n_void: int = told("How many of its values do not count.", 2)
+    n_values: int = told("How many there are with those.", 6)
+    reasons: list[str] | None = told(
+        "Codes of why; null where nobody looked, as for all but the newest fifty.", ["foreign_process"]
+    )
+
+
+class TrendFailedAnswer(Answer):
+    """A run that should have brought a point and did not, and whose commit has none."""
+
+    row: int = told("The row that it lies before: `n` where it is newer than every point.", 2)
+    commit: str = told("The commit that has no point.", SHA)
+    run: str | None = told("The run; null where none was begun.", "12")
+    verdict: str | None = told("What the run said of the series, such as `head_fails`.", "not_measured")
+    reason: str | None = told("Why, as a code.", "invalid_environment")
+
+
+class TrendBudgetAnswer(Answer):
+    """The limits on the metric, in its unit."""
+
+    benchmark: str = told("The benchmarks that they are for, as `ratchet.toml` names them.", "resize")
+    max: float | None = told("The largest value allowed; null without.", 0.005)
+    min: float | None = told("The smallest value allowed; null without.", None)
+
+
 class TrendAnswer(Answer):
     """The history of a series on one branch, in the order of its commits."""
 
@@ -103,6 +157,18 @@ class TrendAnswer(Answer):
     thinned: bool = told("Whether rows between them are left out.", False)
     points: TrendPointsAnswer = told("The points, as columns; with `fields` only those.")
     changes: list[TrendChangeAnswer] = told("The changes that stand.")
+    machines: int = told("How many machines measured the history, as far as they are told.", 2)
+    epochs: list[TrendEpochAnswer] = told(
+        "Where a machine arrives, in the whole history; empty where they come and go all the time."
+    )
+    control: TrendControlAnswer = told("The control workload beside the points shown.")
+    void: list[TrendVoidAnswer] = told("Those of the points shown that have values that do not count.")
+    failed: list[TrendFailedAnswer] = told(
+        "Runs without a point in the whole history, of the project's last 300 checks."
+    )
+    budget: TrendBudgetAnswer | None = told(
+        "The budget of the newest settings that have landed; null where it is about no series like this."
+    )
 
 
 class ComparedAnswer(SeriesAnswer):

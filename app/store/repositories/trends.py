@@ -1,4 +1,4 @@
-"""A history as a trend shows it: its points as columns, what is behind those that are shown, and where it changed.
+"""A history as a trend shows it: its points as columns, what is behind and beside those shown, and where it changed.
 
 A person waits for it, so statements go to PostgreSQL together, and what has thousands of rows comes as columns: to make
 an object of each row would take longer than to read them.
@@ -6,6 +6,7 @@ an object of each row would take longer than to read them.
 
 from __future__ import annotations
 
+import hashlib
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,18 +17,26 @@ from sqlalchemy.orm import Session
 
 from app.domain.changes import STANDING
 from app.store.pipeline import in_one_trip
+from app.store.repositories import trend_marks
+from app.store.repositories.trend_marks import Marks, Sought
 from app.store.tables import BenchmarkCase, Commit, Project, Result, Series
 
 
 @dataclass(frozen=True)
 class TrendColumns:
-    """The points of a history in their order; each value is the median of `n`, from `low` to `high`."""
+    """The points of a history in their order; each value is the median of `n`, from `low` to `high`.
+
+    A source is the id of a run, or that of an upload with its sign turned; 0 for neither. Equal `machines` are one, by
+    the hash of its fingerprint; 0 where nobody told it.
+    """
 
     result_ids: tuple[int, ...]
     values: tuple[float, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
     n: tuple[int, ...]
+    sources: tuple[int, ...]
+    machines: tuple[int, ...]
 
 
 class ChangeRow(NamedTuple):
@@ -67,7 +76,7 @@ class History:
 
 @dataclass(frozen=True)
 class Behind:
-    """What is behind points, as columns: their commits, where they were measured, and what was noted.
+    """What is behind points, as columns: their commits, and what was noted.
 
     `time` is the commit's, in ISO 8601; where nobody said it, when the result was measured or received.
     """
@@ -76,8 +85,6 @@ class Behind:
     subject: Sequence[str] = ()
     author: Sequence[str] = ()
     time: Sequence[str] = ()
-    run_id: Sequence[int | None] = ()
-    upload_id: Sequence[int | None] = ()
     flags: Sequence[Sequence[str]] = ()
 
 
@@ -86,7 +93,13 @@ def history(session: Session, series_id: int, branch: str | None, *, most_change
 
     Without a branch it is the project's own, or where the series has nothing there, the longest.
     """
-    which = {"id": series_id, "branch": branch, "states": list(STANDING), "limit": most_changes}
+    which = {
+        "id": series_id,
+        "branch": branch,
+        "states": list(STANDING),
+        "limit": most_changes,
+        "untold": list(UNTOLD),
+    }
     heads, columns, changes = in_one_trip(session, (_HEAD, which), (_COLUMNS, which), (_CHANGES, which))
     if not heads:
         return None
@@ -126,7 +139,7 @@ def _columns(row: tuple[bytes | None, ...]) -> TrendColumns:
         real.unpack(told[1]),
         real.unpack(told[2]),
         real.unpack(told[3]),
-        whole.unpack(told[4]),
+        *(whole.unpack(column) for column in told[4:]),
     )
 
 
@@ -153,16 +166,26 @@ _HEAD = f"""
     where series.id = %(id)s
 """  # noqa: S608  # nothing of it is anybody's but ours
 
+UNTOLD = ("", hashlib.sha256(b"{}").hexdigest())
+"""Hashes of machines of which nothing is told."""
+
 # As bytes of PostgreSQL's own binary protocol.
 _COLUMNS = f"""
     select
-      string_agg(int8send(id), '' order by place, id),
-      string_agg(float8send(value), '' order by place, id),
-      string_agg(float8send(low), '' order by place, id),
-      string_agg(float8send(high), '' order by place, id),
-      string_agg(int8send(n), '' order by place, id)
+      string_agg(int8send(result.id), '' order by place, result.id),
+      string_agg(float8send(value), '' order by place, result.id),
+      string_agg(float8send(low), '' order by place, result.id),
+      string_agg(float8send(high), '' order by place, result.id),
+      string_agg(int8send(n), '' order by place, result.id),
+      string_agg(int8send(coalesce(run_id, -upload_id, 0)), '' order by place, result.id),
+      string_agg(
+        int8send(case when machine_hash <> all(%(untold)s) then hashtextextended(machine_hash, 0) else 0 end),
+        '' order by place, result.id)
     from result
-    where series_id = %(id)s and branch = ({_BRANCH}) and place is not null
+      left join run on run.id = run_id
+      left join upload on upload.id = upload_id
+      left join environment on environment.id = coalesce(run.environment_id, upload.environment_id)
+    where series_id = %(id)s and result.branch = ({_BRANCH}) and place is not null
 """  # noqa: S608
 
 _CHANGES = f"""
@@ -177,40 +200,64 @@ _CHANGES = f"""
 """  # noqa: S608
 
 
-def behind(session: Session, its: History, rows: Sequence[int]) -> Behind:
-    """Return what is behind these rows of the history, in their order; they ascend."""
+def behind(
+    session: Session, its: History, rows: Sequence[int], arrived: Sequence[int], columns: int
+) -> tuple[Behind, Marks]:
+    """Return what is behind these rows of the history, in their order, and what is to be marked beside them.
+
+    `rows` ascend; `arrived` are rows whose machines are to be told, `columns` is how many values of the control are.
+    """
     if not rows:
-        return Behind()
+        return Behind(), Marks()
+    shown, which = _shown(its, rows)
+    ids, sources = its.columns.result_ids, its.columns.sources
+    measured = [row for row in rows if sources[row] > 0]
+    sought = Sought(
+        series=its.series,
+        branch=its.branch,
+        own_branch=its.project.branch,
+        runs=_newest_runs(its.columns),
+        controlled=[sources[row] for row in measured[:: -max(1, -(-len(measured) // columns))]],
+        results=[ids[row] for row in measured],
+        arrived=[ids[row] for row in arrived],
+    )
+    found, *beside = in_one_trip(session, (_behind(shown), which), *trend_marks.statements(sought))
+    return Behind(*found[0]), trend_marks.marks(sought, beside)
+
+
+def _newest_runs(columns: TrendColumns) -> list[int]:
+    """Return the runs that the newest results come from, the newest first."""
+    measured = (its for its in zip(columns.result_ids, columns.sources, strict=True) if its[1] > 0)
+    return list(dict.fromkeys(run for _, run in sorted(measured, reverse=True)))[: trend_marks.NEWEST_RUNS]
+
+
+def _shown(its: History, rows: Sequence[int]) -> tuple[str, dict[str, Any]]:
+    """Return how the rows are selected, each with its place (`at`), and the values that are part of it."""
     if len(rows) == rows[-1] - rows[0] + 1:
-        which = {"id": its.series.id, "branch": its.branch, "first": rows[0], "limit": len(rows)}
-        (found,) = in_one_trip(session, (_behind(_OF_ROWS), which))
-    else:
-        ids = [its.columns.result_ids[row] for row in rows]
-        (found,) = in_one_trip(session, (_behind(_OF_RESULTS), {"ids": ids}))
-    return Behind(*found[0])
+        return _OF_ROWS, {"id": its.series.id, "branch": its.branch, "first": rows[0], "limit": len(rows)}
+    return _OF_RESULTS, {"ids": [its.columns.result_ids[row] for row in rows]}
 
 
 def _behind(shown: str) -> str:
     return f"""
         select json_agg(sha), json_agg(subject), json_agg(author), json_agg(coalesce(authored_at, measured_at)),
-          json_agg(run_id), json_agg(upload_id), json_agg(coalesce(flags, '{{}}'))
+          json_agg(flags)
         from (
-          select sha, subject, author, authored_at, measured_at, run_id, upload_id, flags
+          select sha, subject, author, authored_at, measured_at, flags
           from ({shown}) shown join commit on commit.id = commit_id
           order by at) told
     """  # noqa: S608
 
 
 _OF_ROWS = """
-    select row_number() over (order by place, id) as at,
-      commit_id, measured_at, run_id, upload_id, flags
+    select row_number() over (order by place, id) as at, commit_id, measured_at, flags
     from result
     where series_id = %(id)s and branch = %(branch)s and place is not null
     order by place, id offset %(first)s limit %(limit)s
 """
 
 _OF_RESULTS = """
-    select at, commit_id, measured_at, run_id, upload_id, flags
+    select at, commit_id, measured_at, flags
     from unnest(%(ids)s::bigint[]) with ordinality as wanted (id, at) join result using (id)
 """
 
