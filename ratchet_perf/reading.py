@@ -11,8 +11,13 @@ from ratchet_perf.frames import Records
 from ratchet_perf.records import (
     Alert,
     AlertChange,
+    Budget,
     Change,
     Comparison,
+    Control,
+    Epoch,
+    Fact,
+    FailedRun,
     FoundSeries,
     Hardware,
     HardwareCase,
@@ -32,6 +37,7 @@ from ratchet_perf.records import (
     Series,
     Side,
     Trend,
+    VoidValues,
 )
 
 Told = Mapping[str, Any]
@@ -76,7 +82,26 @@ def trend(told: Told) -> Trend:
         branches=tuple(told["branches"]),
         points=Records(points),
         changes=Records(changes),
+        **_marks(told),
     )
+
+
+def _marks(told: Told) -> dict[str, Any]:
+    """Read what stands beside the points."""
+    control, budget = told["control"], told["budget"]
+    return {
+        "epochs": Records(
+            _record(Epoch, one, changes=tuple(_record(Fact, fact) for fact in one["changes"]))
+            for one in told["epochs"]
+        ),
+        "control": Records(map(Control, control["row"], control["deviation"])),
+        "void": Records(
+            _record(VoidValues, one, reasons=None if one["reasons"] is None else tuple(one["reasons"]))
+            for one in told["void"]
+        ),
+        "failed": Records(_record(FailedRun, one) for one in told["failed"]),
+        "budget": None if budget is None else _record(Budget, budget),
+    }
 
 
 def change(told: Told) -> Change:

@@ -135,10 +135,69 @@ class Alert:
 
 
 @dataclass(frozen=True)
+class Fact:
+    """A fact of a machine that changed."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """A machine that arrives with the point `row`; `returned` says that the history had it before."""
+
+    row: int
+    commit: str
+    returned: bool
+    changes: tuple[Fact, ...]
+
+
+@dataclass(frozen=True)
+class Control:
+    """How long the control workload took when the point `row` was measured: time/usual − 1."""
+
+    row: int
+    deviation: float
+
+
+@dataclass(frozen=True)
+class VoidValues:
+    """A point of whose values some do not count; `reasons` are codes, None where nobody looked for them."""
+
+    row: int
+    n_void: int
+    n_values: int
+    reasons: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class FailedRun:
+    """A run that should have brought a point and did not; it lies before the point `row`."""
+
+    row: int
+    commit: str
+    run: str | None
+    verdict: str | None
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Limits on a metric, in its unit, and the benchmarks that they are for."""
+
+    benchmark: str
+    max: float | None
+    min: float | None
+
+
+@dataclass(frozen=True)
 class Trend:
     """The history of a series on a branch in the order of its commits, of `n` points, and the changes that stand.
 
-    `thinned` says that some of its points were left out, of those between the first and the last.
+    `thinned` says that some of its points were left out, of those between the first and the last. Beside them is what
+    could explain them: of `machines` that measured it those that arrived (`epochs`), the `control` workload, points with
+    `void` values, runs that `failed` to bring a point, and the `budget`.
     """
 
     series: Series
@@ -148,6 +207,12 @@ class Trend:
     thinned: bool
     points: Records[Point]
     changes: Records[Change]
+    machines: int
+    epochs: Records[Epoch]
+    control: Records[Control]
+    void: Records[VoidValues]
+    failed: Records[FailedRun]
+    budget: Budget | None
 
     def to_frame(self) -> Any:
         """Return the points as a pandas frame."""

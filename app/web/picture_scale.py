@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from app.reports import quantities
 
@@ -14,6 +14,9 @@ _ROOM = 1.0
 """How far beyond the usual something may be shown, in multiples of the usual range."""
 
 _MARGIN = 0.06
+
+_WIDEST = 2.0
+"""How many times the range of the values may become for a limit."""
 
 
 def shown_range(values: Sequence[float]) -> tuple[float, float]:
@@ -27,6 +30,17 @@ def shown_range(values: Sequence[float]) -> tuple[float, float]:
     bottom, top = max(ordered[0], low - room), min(ordered[-1], high + room)
     margin = (top - bottom) * _MARGIN or abs(top) * 0.01 or 1.0
     return bottom - margin, top + margin
+
+
+def with_limits(shown: tuple[float, float], limits: Iterable[float]) -> tuple[float, float]:
+    """Return the range that shows these limits, too; one that would halve the size of what is shown stays out of it."""
+    low, high = shown
+    room = (high - low) * _MARGIN
+    for limit in limits:
+        bottom, top = min(low, limit - room), max(high, limit + room)
+        if top - bottom <= _WIDEST * (shown[1] - shown[0]):
+            low, high = bottom, top
+    return low, high
 
 
 def tick_labels(values: Sequence[float], unit: str) -> list[str]:

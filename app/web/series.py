@@ -17,6 +17,7 @@ from app.services.read_trend import read_trend
 from app.services.siblings import BESIDE, siblings_of
 from app.services.trend_document import trend_document
 from app.store.repositories.explorer import FACETS
+from app.web import mark_words
 from app.web.addresses import address
 from app.web.deps import BoundProject, Id, PageNumber, Text, Viewer
 from app.web.picture_scale import ladder
@@ -86,6 +87,7 @@ def show_series(
         request,
         "series.html",
         trend=trend,
+        voids={point.row: point for point in trend.marks.void},
         siblings=siblings_of(session, trend.series, trend.case, beside),
         most_beside=BESIDE,
         may_answer=viewer is not None and viewer.may(Scope.ALERTS_WRITE),
@@ -94,6 +96,7 @@ def show_series(
         data=_data(
             trend_document(trend)
             | {"ladder": ladder(trend.series.unit), "relative": relative, "reference": trend.reference}
+            | {"words": mark_words.told(trend.marks)}
         ),
     )
 

@@ -1,4 +1,4 @@
-"""A trend drawn by the server: its values with their ranges, and a line wherever the level changed.
+"""A trend drawn by the server: its values with their ranges, a line wherever the level changed, and what is beside it.
 
 It is what a reader without scripts sees; the script draws the same points where it runs.
 """
@@ -12,12 +12,18 @@ from markupsafe import Markup
 
 from app.domain.units import format_quantity
 from app.reports import svg
+from app.reports.words import count
 from app.services.read_trend import Trend, TrendChange, TrendPoint
-from app.web.picture_scale import shown_range, tick_labels
+from app.web import mark_shapes
+from app.web.mark_shapes import Place
+from app.web.mark_words import limits
+from app.web.picture_scale import shown_range, tick_labels, with_limits
 
 WIDTH, HEIGHT = 960, 320
-_LEFT, _RIGHT, _TOP, _BOTTOM = 78, WIDTH - 8, 10, HEIGHT - 26
+STRIP = 58
+"""How much higher it is where the control is drawn below the values."""
 
+_LEFT, _RIGHT, _TOP, _BOTTOM = 78, WIDTH - 8, 10, HEIGHT - 26
 _TICKS = 5
 
 DOTS_UP_TO = 240
@@ -27,9 +33,12 @@ DOTS_UP_TO = 240
 class _Frame:
     """Where rows and values are in the picture."""
 
-    def __init__(self, points: Sequence[TrendPoint]) -> None:
+    def __init__(self, trend: Trend) -> None:
+        points = trend.points
         self.first, self.last = points[0].row, max(points[-1].row, points[0].row + 1)
-        self.low, self.high = shown_range([point.value for point in points])
+        usual = shown_range([point.value for point in points])
+        self.low, self.high = with_limits(usual, [limit for limit, _ in limits(trend.marks.budget)])
+        self.place = Place(_LEFT, _RIGHT, _TOP, _BOTTOM, self.x, self.y)
 
     def x(self, row: float) -> float:
         return _LEFT + (row - self.first) / (self.last - self.first) * (_RIGHT - _LEFT)
@@ -38,27 +47,55 @@ class _Frame:
         share = max(0.0, min(1.0, (value - self.low) / (self.high - self.low)))
         return _BOTTOM - share * (_BOTTOM - _TOP)
 
+    def has(self, row: int) -> bool:
+        """Tell whether the gap before this row is shown."""
+        return self.first < row <= self.last
+
 
 def trend_picture(trend: Trend) -> Markup:
     """Return the picture; an empty string where there is no point."""
     points = trend.points
     if not points:
         return Markup("")
-    frame, unit = _Frame(points), trend.series.unit
-    shapes = [_axes(frame, points, unit), _band(frame, points)]
-    shapes += [_mark(frame, change) for change in trend.changes if frame.first < change.row <= frame.last]
-    shapes.append(_line(frame, points))
-    label = (
-        f"{len(points)} points from {format_quantity(min(point.value for point in points), unit)} "
-        f"to {format_quantity(max(point.value for point in points), unit)}, the newest "
-        f"{format_quantity(points[-1].value, unit)}"
-    )
+    frame, unit = _Frame(trend), trend.series.unit
+    height = HEIGHT + (STRIP if trend.marks.control.row else 0)
+    shapes = [_axes(frame, points, unit, height), *_beside(frame, trend), _band(frame, points)]
+    shapes += [_mark(frame, change) for change in trend.changes if frame.has(change.row)]
+    shapes += [_line(frame, points), *mark_shapes.control(frame.place, trend.marks.control, _BOTTOM)]
     return Markup('<svg class="trend" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-        WIDTH, HEIGHT, label, Markup("").join(shapes)
+        WIDTH, height, _label(frame, trend), Markup("").join(shapes)
     )
 
 
-def _axes(frame: _Frame, points: Sequence[TrendPoint], unit: str) -> Markup:
+def _label(frame: _Frame, trend: Trend) -> str:
+    points, unit, marks = trend.points, trend.series.unit, trend.marks
+    values = [point.value for point in points]
+    told = [
+        f"{len(points)} points from {format_quantity(min(values), unit)} "
+        f"to {format_quantity(max(values), unit)}, the newest {format_quantity(points[-1].value, unit)}"
+    ]
+    if epochs := sum(frame.has(epoch.row) for epoch in marks.epochs):
+        told.append(f"the machine changed {count(epochs, 'time')}")
+    if failed := sum(mark_shapes.is_shown(run, frame.first, frame.last) for run in marks.failed):
+        told.append(f"{count(failed, 'run')} without a point")
+    if marks.void:
+        told.append(f"{count(len(marks.void), 'point')} with void values")
+    return ", ".join([*told, *mark_shapes.budget_labels(marks.budget, unit)])
+
+
+def _beside(frame: _Frame, trend: Trend) -> list[Markup]:
+    """Return what lies below the curve."""
+    marks, place = trend.marks, frame.place
+    failed = [run for run in marks.failed if mark_shapes.is_shown(run, frame.first, frame.last)]
+    return [
+        *mark_shapes.budget(place, marks.budget, trend.series.unit, (frame.low, frame.high)),
+        *mark_shapes.epochs(place, [epoch for epoch in marks.epochs if frame.has(epoch.row)]),
+        *mark_shapes.void(place, marks.void),
+        *mark_shapes.failed(place, failed, frame.last),
+    ]
+
+
+def _axes(frame: _Frame, points: Sequence[TrendPoint], unit: str, height: int) -> Markup:
     values = [frame.low + (frame.high - frame.low) * step / (_TICKS - 1) for step in range(_TICKS)]
     grid = "".join(f"M{_LEFT} {frame.y(value):.1f}H{_RIGHT}" for value in values)
     labels = [
@@ -66,8 +103,8 @@ def _axes(frame: _Frame, points: Sequence[TrendPoint], unit: str) -> Markup:
         for value, told in zip(values, tick_labels(values, unit), strict=True)
     ]
     days = [
-        svg.text(_LEFT, HEIGHT - 8, _day(points[0])),
-        svg.text(_RIGHT, HEIGHT - 8, _day(points[-1]), "end"),
+        svg.text(_LEFT, height - 8, _day(points[0])),
+        svg.text(_RIGHT, height - 8, _day(points[-1]), "end"),
     ]
     return Markup('<path class="grid" d="{}"/>').format(grid) + Markup("").join(labels + days)
 

@@ -14,7 +14,7 @@
   // Other series that are drawn beside it: their points, by the commits that they share.
   const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7"], DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
   const boxes = [...box.querySelectorAll("[name=beside]")], others = new Map();
-  let chart = null, order = [], asked = 0;
+  let chart = null, strip = null, order = [], asked = 0;
 
   // --- numbers and times as people read them ---
 
@@ -91,11 +91,11 @@
     return color(change.worse ? "--regressed" : "--improved");
   }
 
-  // A change lies between the point before it and its own.
-  function placeOf(change) {
-    const p = state.shown.points, at = p.row.indexOf(change.row);
+  // What lies between two points, as a change does, is right before the second one's row.
+  function placeBefore(row) {
+    const p = state.shown.points, at = p.row.indexOf(row);
     if (at < 1) return null;
-    return state.time ? Date.parse(p.time[at]) / 1000 : change.row - 0.5;
+    return state.time ? Date.parse(p.time[at]) / 1000 : row - 0.5;
   }
 
   function drawChanges(u) {
@@ -104,7 +104,7 @@
     ctx.lineWidth = 1.5 * devicePixelRatio;
     ctx.setLineDash([4 * devicePixelRatio, 3 * devicePixelRatio]);
     for (const change of given.changes) {
-      const place = placeOf(change);
+      const place = placeBefore(change.row);
       if (place === null) continue;
       const x = Math.round(u.valToPos(place, "x", true));
       ctx.strokeStyle = tone(change);
@@ -116,8 +116,134 @@
     ctx.restore();
   }
 
+  // --- what is marked beside the curve: each kind has a shape of its own ---
+
+  function limits() {
+    if (!given.budget) return [];
+    const both = [[given.budget.max, "at most"], [given.budget.min, "at least"]];
+    return both.filter(([limit]) => limit !== null).map(([limit, how]) =>
+      [isRelative() ? 100 * (limit / state.reference - 1) : limit, `budget: ${how} ${told(isRelative() ? 100 * (limit / state.reference - 1) : limit)}`]);
+  }
+
+  // One that would halve the size of what is shown stays out of the range.
+  function withLimits(low, high) {
+    let [bottom, top] = [low, high];
+    for (const [limit] of limits()) {
+      if (isLog() && limit <= 0) continue;
+      const wider = [Math.min(bottom, limit), Math.max(top, limit)], size = (pair) => isLog() ? Math.log(pair[1] / pair[0]) : pair[1] - pair[0];
+      if (size(wider) <= 2 * size([low, high])) [bottom, top] = wider;
+    }
+    return [bottom, top];
+  }
+
+  // Of what came after the newest point the place is that point's own.
+  function failedAt(run) {
+    const p = state.shown.points, last = p.row.length - 1;
+    if (run.row === p.row[last] + 1) return places(p)[last];
+    return placeBefore(run.row);
+  }
+
+  function drawMarks(u) {
+    const {ctx, bbox} = u, unit = devicePixelRatio, bottom = bbox.top + bbox.height, shown = state.shown.points;
+    const ink = color("--ink-2"), isHere = (place) => place !== null && place !== undefined;
+    const across = (place) => Math.round(u.valToPos(place, "x", true));
+    const stroke = (style, width, dash, draw) => {
+      ctx.strokeStyle = style;
+      ctx.lineWidth = width * unit;
+      ctx.setLineDash(dash.map((part) => part * unit));
+      ctx.beginPath();
+      draw();
+      ctx.stroke();
+    };
+    ctx.save();
+    for (const x of given.epochs.map((epoch) => placeBefore(epoch.row)).filter(isHere).map(across)) {
+      stroke(ink, 1.2, [1.5, 3.5], () => { ctx.moveTo(x, bbox.top); ctx.lineTo(x, bottom); });
+      ctx.fillStyle = ink;
+      ctx.beginPath();
+      ctx.moveTo(x - 5 * unit, bbox.top);
+      ctx.lineTo(x + 5 * unit, bbox.top);
+      ctx.lineTo(x, bbox.top + 8 * unit);
+      ctx.fill();
+    }
+    const where = new Map(shown.row.map((row, i) => [row, i])), all = places(shown);
+    stroke(color("--open"), 2, [], () => {
+      for (const point of state.shown.void) {
+        if (!where.has(point.row)) continue;
+        const x = across(all[where.get(point.row)]);
+        ctx.moveTo(x, bottom);
+        ctx.lineTo(x, bottom - 8 * unit);
+      }
+    });
+    for (const x of given.failed.map(failedAt).filter(isHere).map(across)) {
+      stroke(color("--ink"), 1.8, [], () => {
+        for (const side of [-4, 4]) { ctx.moveTo(x - side * unit, bottom - 4 * unit); ctx.lineTo(x + side * unit, bottom + 4 * unit); }
+      });
+    }
+    drawLimits(u, stroke);
+    ctx.restore();
+  }
+
+  function drawLimits(u, stroke) {
+    const {ctx, bbox} = u, unit = devicePixelRatio;
+    ctx.fillStyle = color("--ink-3");
+    ctx.font = `${11 * unit}px system-ui, sans-serif`;
+    ctx.textAlign = "right";
+    ctx.textBaseline = "alphabetic";
+    for (const [limit, words] of limits()) {
+      const {min, max} = u.scales.y, isIn = limit >= min && limit <= max, right = bbox.left + bbox.width;
+      const y = isIn ? Math.round(u.valToPos(limit, "y", true)) : limit > max ? bbox.top : bbox.top + bbox.height;
+      if (isIn) stroke(color("--ink-2"), 1.2, [12, 5], () => { ctx.moveTo(bbox.left, y); ctx.lineTo(right, y); });
+      const below = y - 5 * unit < bbox.top + 8 * unit;
+      ctx.fillText(words + (isIn ? "" : limit > max ? " ↑" : " ↓"), right - 4 * unit, below ? y + 13 * unit : y - 5 * unit);
+    }
+  }
+
+  // The control has a chart of its own below, on the same places.
+  const below = document.createElement("div");
+  below.className = "strip";
+  below.setAttribute("aria-hidden", "true");  // the values are told with each point
+
+  function drawControl() {
+    if (strip) strip.destroy();
+    strip = null;
+    below.replaceChildren();
+    const {row, deviation} = state.shown.control;
+    if (!row.length) return;
+    const of = new Map(row.map((one, i) => [one, 100 * deviation[i]])), values = order.map((i) => of.get(state.shown.points.row[i]) ?? null);
+    const sizes = row.map((one, i) => Math.abs(100 * deviation[i])).sort((a, b) => a - b), reach = Math.max(2, sizes[Math.round(0.98 * (sizes.length - 1))]);
+    // An axis that is not shown would keep uPlot from drawing those after it.
+    const axis = {stroke: color("--ink-3"), grid: {stroke: color("--line"), width: 1}, ticks: {show: false}, font: "12px system-ui, sans-serif"};
+    const isSparse = row.length <= 240, ink = color("--ink-2");
+    strip = new uPlot({
+      width: plot.clientWidth, height: 64, legend: {show: false}, cursor: {show: false}, padding: [8, 34, 8, null],
+      scales: {x: {time: false, range: () => [chart.scales.x.min, chart.scales.x.max]}, y: {range: () => [-reach, reach]}},
+      axes: [{...axis, size: 0, values: () => [], grid: {show: false}}, {...axis, size: 84, space: 8, splits: () => [-reach, 0, reach], values: () => [percent(-reach), "control", percent(reach)]}],
+      series: [{}, {stroke: ink, width: 1.1, spanGaps: true, points: {show: isSparse, size: 3, fill: ink, stroke: ink}}],
+    }, [chart.data[0], values], below);
+  }
+
+  function percent(value) {
+    return `${value > 0 ? "+" : ""}${String(+value.toPrecision(2)).replace("-", "−")} %`;
+  }
+
+  // What is marked at a point, or right before it, in words.
+  function marksOf(row) {
+    const lines = given.epochs.map((epoch, i) => epoch.row === row ? given.words.epochs[i] : "").filter(Boolean);
+    const failed = (at) => given.failed.map((run, i) => run.row === at ? `${run.commit.slice(0, 10)}: ${given.words.failed[i]}` : "").filter(Boolean);
+    lines.push(...failed(row).map((its) => `Before it, no point of ${its}`));
+    if (row === given.n - 1) lines.push(...failed(given.n).map((its) => `After it, no point of ${its}`));
+    for (const point of state.shown.void.filter((one) => one.row === row)) {
+      const why = (point.reasons ?? []).map((reason) => given.words.reasons[reason] ?? reason.replaceAll("_", " "));
+      lines.push(`${point.n_void} of ${point.n_values} values void${why.length ? `: ${why.join("; ")}` : ""}`);
+    }
+    const at = state.shown.control.row.indexOf(row);
+    if (at >= 0) lines.push(`control ${percent(100 * state.shown.control.deviation[at])}`);
+    return lines;
+  }
+
   function valueRange(u, low, high) {
     if (low == null) return [0, 1];
+    [low, high] = withLimits(low, high);
     if (isLog()) return [low / 1.05, high * 1.05];
     const room = (high - low) * 0.06 || Math.abs(high) * 0.01 || 1;
     return [low - room, high + room];
@@ -177,7 +303,7 @@
         ...[...others.keys()].map((id) => ({stroke: styleOf(id).colour, dash: styleOf(id).dash, width: 1.4, spanGaps: true, points: {show: isSparse, size: 4}})),
       ],
       bands: [{series: [3, 2], fill: "rgba(128, 138, 150, .22)"}],
-      hooks: {draw: [drawChanges], setCursor: [follow], setSelect: [zoom]},
+      hooks: {drawAxes: [drawMarks], draw: [drawChanges], setCursor: [follow], setSelect: [zoom]},
     };
   }
 
@@ -190,6 +316,7 @@
     if (chart) chart.destroy();
     plot.replaceChildren();
     chart = new uPlot(options(), columns(), plot);
+    drawControl();
     chart.over.addEventListener("mousedown", (event) => { pressedAt = event.clientX; });
     chart.over.addEventListener("click", (event) => { if (Math.abs(event.clientX - pressedAt) < 4) keep(); });
   }
@@ -201,7 +328,7 @@
   tip.className = "tip";
   tip.hidden = true;
   tip.setAttribute("role", "status");
-  plot.after(tip);
+  plot.after(below, tip);
 
   function part(name, text) {
     const its = document.createElement(name);
@@ -226,6 +353,7 @@
       const its_value = its[4 + nth][at], line = part("div", `${nameOf(id)}: ${told(its_value)}`);
       if (its_value != null) tip.append(line);
     });
+    tip.append(...marksOf(p.row[i]).map((line) => part("div", line)));
     if (p.flags[i].length) tip.append(part("div", p.flags[i].join(", ")));
     if (state.pinned) tip.append(actions(p, i));
     tip.classList.toggle("kept", state.pinned);
@@ -313,16 +441,18 @@
   }
 
   function slice(whole, first, last) {
-    const kept = whole.points.row.map((row, i) => i).filter((i) => whole.points.row[i] >= first && whole.points.row[i] <= last);
-    const points = Object.fromEntries(Object.entries(whole.points).map(([name, column]) => [name, kept.map((i) => column[i])]));
-    return {...whole, first, last, points};
+    const cut = (columns) => {
+      const kept = columns.row.map((row, i) => i).filter((i) => columns.row[i] >= first && columns.row[i] <= last);
+      return Object.fromEntries(Object.entries(columns).filter(([, column]) => Array.isArray(column)).map(([name, column]) => [name, kept.map((i) => column[i])]));
+    };
+    return {...whole, first, last, points: cut(whole.points), control: cut(whole.control)};
   }
 
   // What is here whole is cut out of that; all else the server has. The newest wish counts.
   function show(first, last) {
     asked += 1;
     const mine = asked;
-    const isHere = !given.thinned && given.first <= first && last <= given.last;
+    const isHere = !given.thinned && !given.control.thinned && given.first <= first && last <= given.last;
     if (isHere) { arrive(slice(given, first, last)); return; }
     fetch(`/api/v1/series/${given.series.id}/trend?branch=${encodeURIComponent(given.branch)}&first=${first}&last=${last}`)
       .then((answer) => answer.ok ? answer.json() : Promise.reject(answer.status))
@@ -372,7 +502,7 @@
   box.addEventListener("dblclick", (event) => { if (!tools.contains(event.target)) showAll(); });
   document.addEventListener("keydown", (key) => { if (key.key === "Escape") letGo(); });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-  new ResizeObserver(() => { if (chart && plot.clientWidth !== chart.width) chart.setSize(size()); }).observe(plot);
+  new ResizeObserver(() => { if (chart && plot.clientWidth !== chart.width) { chart.setSize(size()); drawControl(); } }).observe(plot);
   tools.hidden = false;
   redraw();
   if (boxes.some((one) => one.checked)) drawBeside();
