@@ -17,8 +17,13 @@ from ratchet_perf.frames import Records, to_frame
 from ratchet_perf.records import (
     Alert,
     AlertChange,
+    Budget,
     Change,
     Comparison,
+    Control,
+    Epoch,
+    Fact,
+    FailedRun,
     FoundSeries,
     Hardware,
     HardwareCase,
@@ -39,14 +44,20 @@ from ratchet_perf.records import (
     Series,
     Side,
     Trend,
+    VoidValues,
 )
 
 __all__ = [
     "Alert",
     "AlertChange",
+    "Budget",
     "Change",
     "Comparison",
     "ConflictError",
+    "Control",
+    "Epoch",
+    "Fact",
+    "FailedRun",
     "FoundSeries",
     "Hardware",
     "HardwareCase",
@@ -75,5 +86,6 @@ __all__ = [
     "Trend",
     "UnavailableError",
     "UsageError",
+    "VoidValues",
     "to_frame",
 ]

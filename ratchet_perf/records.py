@@ -196,8 +196,8 @@ class Trend:
     """The history of a series on a branch in the order of its commits, of `n` points, and the changes that stand.
 
     `thinned` says that some of its points were left out, of those between the first and the last. Beside them is what
-    could explain them: of `machines` that measured it those that arrived (`epochs`), the `control` workload, points with
-    `void` values, runs that `failed` to bring a point, and the `budget`.
+    could explain them: how many `machines` measured it and where one arrived (`epochs`), the `control` workload, points
+    with `void` values, runs that `failed` to bring a point, and the `budget`.
     """
 
     series: Series

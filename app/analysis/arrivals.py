@@ -27,9 +27,9 @@ _SEARCHED = 200
 
 
 class Arrival(NamedTuple):
-    """A machine that arrives with the point `row`; `before` are the last rows of the machines before it, the newest first.
+    """A machine that arrives with the point `row`; `is_back` says that the history had it before.
 
-    `is_back` says that the history had it before.
+    `before` are the last rows of the machines before it, the newest first.
     """
 
     row: int

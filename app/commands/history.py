@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -93,12 +94,20 @@ class _Found:
 
 
 def _newest(trend: Trend, last: int | None) -> Trend:
-    """Return the trend with its newest points alone, and the changes among them."""
+    """Return the trend with its newest points alone, and what is among them; epochs are those of the whole history."""
     if last is None or len(trend["points"]["row"]) <= last:
         return trend
     points = {name: column[-last:] for name, column in trend["points"].items()}
-    changes = [change for change in trend["changes"] if change["row"] > points["row"][0]]
-    return trend | {"points": points, "changes": changes}
+    first = points["row"][0]
+    among = {name: [one for one in trend[name] if one["row"] > first] for name in ("changes", "failed")}
+    void = [one for one in trend["void"] if one["row"] >= first]
+    return trend | {"points": points, "control": _from(trend["control"], first), "void": void} | among
+
+
+def _from(control: dict[str, Any], first: int) -> dict[str, Any]:
+    """Return what the control showed from a row on."""
+    at = bisect_left(control["row"], first)
+    return control | {name: control[name][at:] for name in ("row", "deviation")}
 
 
 def _json(trends: Iterable[Trend]) -> Iterator[str]:

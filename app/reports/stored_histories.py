@@ -1,11 +1,12 @@
 """Stored histories for a terminal and for a spreadsheet.
 
-On a terminal each series is a line with a sparkline, and each of its changes one below; in a spreadsheet each point is
-a row.
+On a terminal each series is a line with a sparkline, each of its changes one below, and so is what could explain it: a
+machine that arrived, a run without a point, the budget. In a spreadsheet each point is a row.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,14 +15,14 @@ import numpy as np
 from app.analysis.arrays import median
 from app.domain.results import case_label
 from app.domain.units import format_quantity
-from app.reports import quantities
+from app.reports import mark_words, quantities
 from app.reports.grid import LEAST_WIDTH, Column, Paint, column, fitted, joined
 from app.reports.sparkline import MARK, sparkline
 from app.reports.text import plain
 
 CSV_HEADER = (
     "series", "project", "benchmark", "params", "metric", "unit", "better", "device_class", "version", "branch",
-    "row", "commit", "time", "value", "low", "high", "n", "run",
+    "row", "commit", "time", "value", "low", "high", "n", "run", "n_void", "control", "epoch",
 )  # fmt: skip
 
 SPARKS = 30
@@ -36,7 +37,10 @@ Trend = dict[str, Any]
 
 
 def trend_rows(trend: Trend) -> Iterator[Sequence[object]]:
-    """Yield the points of a trend as rows under CSV_HEADER; values are in the series' unit."""
+    """Yield the points of a trend as rows under CSV_HEADER; values are in the series' unit.
+
+    `control` is time/usual − 1, empty without; `epoch` counts the machines that have arrived, from 0.
+    """
     series, points = trend["series"], trend["points"]
     params = ", ".join(f"{name}={value}" for name, value in series["params"].items())
     its = [
@@ -44,8 +48,12 @@ def trend_rows(trend: Trend) -> Iterator[Sequence[object]]:
         series["better"], series["device_class"], series["version"], trend["branch"],
     ]  # fmt: skip
     names = ("row", "commit", "time", "value", "low", "high", "n", "run")
+    void = {point["row"]: point["n_void"] for point in trend["void"]}
+    control = dict(zip(trend["control"]["row"], trend["control"]["deviation"], strict=True))
+    begun = [epoch["row"] for epoch in trend["epochs"]]
     for point in zip(*(points[name] for name in names), strict=True):
-        yield [*its, *point]
+        row = point[0]
+        yield [*its, *point, void.get(row, 0), control.get(row), bisect_right(begun, row)]
 
 
 def render_trends(trends: Sequence[Trend], *, width: int | None, color: bool) -> str:
@@ -69,6 +77,7 @@ def render_trends(trends: Sequence[Trend], *, width: int | None, color: bool) ->
         for change in trend["changes"]:
             lines.append(_INDENT + paint(joined(details, row), *_style(change)))
             row += 1
+        lines += [paint(_cut(_INDENT + line, room), "faint") for line in _marks(trend)]
     return "\n".join(lines) + "\n"
 
 
@@ -135,6 +144,35 @@ def _subject(change: dict[str, Any]) -> str:
         subject for row, subject in zip(points["row"], points["subject"], strict=True) if row == change["row"]
     )
     return plain(next(found, ""))[:_SUBJECT]
+
+
+def _marks(trend: Trend) -> Iterator[str]:
+    """Yield a line for each machine that arrived, each run without a point, and each limit, in the history's order."""
+    told = [
+        (
+            epoch["row"],
+            f"◆ {epoch['commit'][:10]}  {mark_words.epoch_words(_facts(epoch), is_back=epoch['returned'])}",
+        )
+        for epoch in trend["epochs"]
+        if epoch["row"] > min(trend["points"]["row"], default=0)
+    ]
+    told += [
+        (run["row"], f"× {run['commit'][:10]}  {mark_words.failed_words(run['verdict'], run['reason'])}")
+        for run in trend["failed"]
+    ]
+    yield from (line for _, line in sorted(told, key=lambda one: one[0]))
+    limits, unit = trend["budget"] or {}, trend["series"]["unit"]
+    for key in ("max", "min"):
+        if limits.get(key) is not None:
+            yield mark_words.budget_words(limits[key], unit, is_minimum=key == "min")
+
+
+def _facts(epoch: dict[str, Any]) -> list[mark_words.Fact]:
+    return [(fact["name"], fact["before"], fact["after"]) for fact in epoch["changes"]]
+
+
+def _cut(line: str, room: int | None) -> str:
+    return line if room is None or len(line) <= room else f"{line[: room - 1]}…"
 
 
 def _style(change: dict[str, Any]) -> tuple[str, ...]:

@@ -48,6 +48,9 @@ class ControlLine:
     is_thinned: bool = False
 
 
+NO_CONTROL = ControlLine()
+
+
 @dataclass(frozen=True)
 class VoidPoint:
     """A point of whose values some do not count, and why; the reasons are codes, None where they were not asked for."""
@@ -84,14 +87,17 @@ class TrendBudget:
 
 @dataclass(frozen=True)
 class TrendMarks:
-    """All of it; the control and the void points are those of the rows that are shown, the rest of the whole history."""
+    """All of it: the control and the void points are those of the rows shown, the rest is of the whole history."""
 
     n_machines: int = 0
     epochs: tuple[TrendEpoch, ...] = ()
-    control: ControlLine = ControlLine()
+    control: ControlLine = NO_CONTROL
     void: tuple[VoidPoint, ...] = ()
     failed: tuple[FailedRun, ...] = ()
     budget: TrendBudget | None = None
+
+
+NO_MARKS = TrendMarks()
 
 
 def arrivals_of(columns: TrendColumns) -> list[Arrival]:

@@ -14,7 +14,7 @@ from app.domain.thinning import thinned
 from app.services.access import Principal
 from app.services.query_changes import moved_worse
 from app.services.query_runs import name_of_run
-from app.services.read_marks import TrendMarks, arrivals_of, read_marks, rows_to_tell
+from app.services.read_marks import NO_MARKS, TrendMarks, arrivals_of, read_marks, rows_to_tell
 from app.services.series_document import unseen_series
 from app.services.visibility import may_see
 from app.store.repositories import trends
@@ -134,7 +134,7 @@ class Trend:
     changes: tuple[TrendChange, ...]
     reference: float | None = None
     """The value [unit] that others are told relative to."""
-    marks: TrendMarks = TrendMarks()
+    marks: TrendMarks = NO_MARKS
 
     @property
     def is_thinned(self) -> bool:
@@ -212,7 +212,7 @@ def _refuse_unknown(branch: str, its: History) -> None:
 
 
 def _kept(its: TrendColumns, around: Sequence[int], rows: range, columns: int) -> list[int]:
-    """Return those of the rows that are shown, among them those `around` which something changed, and the ones before."""
+    """Return those of the rows that are shown, among them those `around` which something changed."""
     start, end = rows.start, rows.stop
     keep = {row - start for new in around for row in (new - 1, new)}
     curves = its.values[start:end], its.low[start:end], its.high[start:end]

@@ -75,9 +75,7 @@ def _epoch(its: TrendEpoch) -> dict[str, Any]:
         "row": its.row,
         "commit": its.sha,
         "returned": its.is_back,
-        "changes": [
-            {"name": fact.name, "before": fact.before, "after": fact.after} for fact in its.changes
-        ],
+        "changes": [{"name": fact.name, "before": fact.before, "after": fact.after} for fact in its.changes],
     }
 
 

@@ -22,4 +22,6 @@ def budget_for(budgets: Iterable[dict[str, Any]], benchmark: str, metric: str) -
 
     A budget's `benchmark` is a glob like those above; its `max` and `min` are in the metric's base unit, or None.
     """
-    return next((b for b in budgets if b["metric"] == metric and fnmatchcase(benchmark, b["benchmark"])), None)
+    return next(
+        (b for b in budgets if b["metric"] == metric and fnmatchcase(benchmark, b["benchmark"])), None
+    )

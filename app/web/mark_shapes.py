@@ -1,4 +1,4 @@
-"""What is marked in a picture of a trend beside its curve: each kind has a shape of its own, so that none needs a colour.
+"""What is marked in a picture of a trend beside its curve: each kind has a shape of its own, so that no colour counts.
 
 A machine that arrives is a dotted line under a triangle, a budget a line of long dashes with its words, void values
 are ticks on the axis, a run without a point is a cross on it, and the control is a curve below.
@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from app.reports import svg
+from app.reports import quantities, svg
+from app.reports.mark_words import budget_words
 from app.services.read_marks import ControlLine, FailedRun, TrendBudget, TrendEpoch, VoidPoint
-from app.web.mark_words import budget_words, epoch_words, failed_words, limits, percent
+from app.web.mark_words import epoch_words, failed_words, limits
 
 LEAST_DEVIATION = 0.02
 """The control's scale reaches this far at the least: a machine may move by less without harm."""
@@ -52,9 +53,7 @@ def epochs(place: Place, found: Iterable[TrendEpoch]) -> Iterator[Markup]:
         ).format(epoch_words(epoch), x, place.top, place.bottom, x - 5, place.top)
 
 
-def budget(
-    place: Place, its: TrendBudget | None, unit: str, shown: tuple[float, float]
-) -> Iterator[Markup]:
+def budget(place: Place, its: TrendBudget | None, unit: str, shown: tuple[float, float]) -> Iterator[Markup]:
     """Yield each limit as a line, or where it is out of the range that is shown, its words at that edge."""
     for limit, is_minimum in limits(its):
         words = budget_words(limit, unit, is_minimum=is_minimum)
@@ -65,11 +64,6 @@ def budget(
             words += " ↑" if limit > shown[1] else " ↓"
         below = y - 5 < place.top + 8
         yield svg.text(round(place.right) - 4, round(y + 13 if below else y - 5), words, "end")
-
-
-def budget_labels(its: TrendBudget | None, unit: str) -> list[str]:
-    """Return the limits in words."""
-    return [budget_words(limit, unit, is_minimum=is_minimum) for limit, is_minimum in limits(its)]
 
 
 def void(place: Place, found: Sequence[VoidPoint]) -> Iterator[Markup]:
@@ -83,9 +77,9 @@ def failed(place: Place, found: Iterable[FailedRun], last: int) -> Iterator[Mark
     """Yield a cross on the axis for every run without a point; what is newer than all points is at the end."""
     for run in found:
         x = place.x(min(run.row - 0.5, last))
-        yield Markup(
-            '<g class="failed"><title>{}</title><path d="M{:.1f} {:.1f}l8 8m0-8l-8 8"/></g>'
-        ).format(f"{run.sha[:10]}: {failed_words(run)}", x - 4, place.bottom - 4)
+        yield Markup('<g class="failed"><title>{}</title><path d="M{:.1f} {:.1f}l8 8m0-8l-8 8"/></g>').format(
+            f"{run.sha[:10]}: {failed_words(run)}", x - 4, place.bottom - 4
+        )
 
 
 def control(place: Place, line: ControlLine, below: float) -> Iterator[Markup]:
@@ -100,9 +94,9 @@ def control(place: Place, line: ControlLine, below: float) -> Iterator[Markup]:
 
     grid = "".join(f"M{place.left} {y(value):.1f}H{place.right}" for value in (-reach, 0.0, reach))
     yield Markup('<path class="grid" d="{}"/>').format(grid)
-    yield svg.text(round(place.left) - 8, round(y(reach)) + 4, percent(reach), "end")
+    yield svg.text(round(place.left) - 8, round(y(reach)) + 4, quantities.change(reach), "end")
     yield svg.text(round(place.left) - 8, round(middle) + 4, "control", "end")
-    yield svg.text(round(place.left) - 8, round(y(-reach)) + 4, percent(-reach), "end")
+    yield svg.text(round(place.left) - 8, round(y(-reach)) + 4, quantities.change(-reach), "end")
     places = "L".join(
         f"{place.x(row):.1f} {y(value):.1f}" for row, value in zip(line.row, line.deviation, strict=True)
     )

@@ -32,7 +32,7 @@ from app.reports.html import report_environment
 from app.reports.words import CONCLUSIONS, count, explain_flag
 from app.web import times, words
 from app.web.guard import secure
-from app.web.mark_words import budget_words, failed_words, limits, void_words
+from app.web.mark_words import failed_words, void_words
 from app.web.noise_words import detectable_sentence, noise_sentence
 from app.web.reading_picture import reading_picture
 from app.web.sample_picture import sample_picture
@@ -145,8 +145,6 @@ def _environment() -> Environment:
         factors=quantities.factors,
         quantity_titles=QUANTITIES,
         source_words=SOURCES,
-        budget_words=budget_words,
-        limits=limits,
         CONCLUSIONS=CONCLUSIONS,
     )
     return environment

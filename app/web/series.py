@@ -17,9 +17,9 @@ from app.services.read_trend import read_trend
 from app.services.siblings import BESIDE, siblings_of
 from app.services.trend_document import trend_document
 from app.store.repositories.explorer import FACETS
-from app.web import mark_words
 from app.web.addresses import address
 from app.web.deps import BoundProject, Id, PageNumber, Text, Viewer
+from app.web.mark_words import script_words
 from app.web.picture_scale import ladder
 from app.web.render import page
 
@@ -96,7 +96,7 @@ def show_series(
         data=_data(
             trend_document(trend)
             | {"ladder": ladder(trend.series.unit), "relative": relative, "reference": trend.reference}
-            | {"words": mark_words.told(trend.marks)}
+            | {"words": script_words(trend.marks)}
         ),
     )
 

@@ -16,7 +16,7 @@ from app.reports.words import count
 from app.services.read_trend import Trend, TrendChange, TrendPoint
 from app.web import mark_shapes
 from app.web.mark_shapes import Place
-from app.web.mark_words import limits
+from app.web.mark_words import budget_labels, limits
 from app.web.picture_scale import shown_range, tick_labels, with_limits
 
 WIDTH, HEIGHT = 960, 320
@@ -80,7 +80,7 @@ def _label(frame: _Frame, trend: Trend) -> str:
         told.append(f"{count(failed, 'run')} without a point")
     if marks.void:
         told.append(f"{count(len(marks.void), 'point')} with void values")
-    return ", ".join([*told, *mark_shapes.budget_labels(marks.budget, unit)])
+    return ", ".join([*told, *budget_labels(marks.budget, unit)])
 
 
 def _beside(frame: _Frame, trend: Trend) -> list[Markup]:

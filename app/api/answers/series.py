@@ -112,7 +112,9 @@ class TrendControlAnswer(Answer):
     """How long the control workload took at the starts of runs, as columns of one length."""
 
     row: list[int] = told("Rows of the points that the runs brought.", [0, 1])
-    deviation: list[float] = told("time/usual − 1, the usual being the median of those told.", [-0.002, 0.002])
+    deviation: list[float] = told(
+        "time/usual − 1, the usual being the median of those told.", [-0.002, 0.002]
+    )
     thinned: bool = told("Whether rows are left out, as there are more than `columns`.", False)
 
 

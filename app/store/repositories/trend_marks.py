@@ -68,7 +68,7 @@ class VoidRow(NamedTuple):
 
 
 class FailedRow(NamedTuple):
-    """A job that should have brought a point of the history, and did not; `after` is the result that it stands after."""
+    """A job that should have brought a point of the history, and did not; it stands after the result `after`."""
 
     sha: str
     subject: str
@@ -89,7 +89,7 @@ class MachineRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Marks:
-    """What is marked beside a history; `budgets` are those of the newest settings that have landed, for any benchmark."""
+    """What is marked beside a history; `budgets` are those of the newest settings that have landed, all of them."""
 
     machines: tuple[MachineRow, ...] = ()
     control: tuple[ControlTimes, ...] = ()
