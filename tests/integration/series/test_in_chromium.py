@@ -39,7 +39,7 @@ class Window:
 
     def open(self, path: str) -> None:
         self.page.goto(self.address + path)
-        self.page.wait_for_selector(".u-over")
+        self.page.wait_for_selector(".canvas .u-over")
 
     def here(self) -> str:
         """Return the path and query that the window has now; what Playwright tells of them comes later."""
@@ -51,7 +51,7 @@ class Window:
 
     def place(self, share: float) -> tuple[float, float]:
         """Return where that is on the page."""
-        box = self.page.locator(".u-over").bounding_box()
+        box = self.page.locator(".canvas .u-over").bounding_box()
         assert box is not None
         return box["x"] + 1 + (box["width"] - 2) * share, box["y"] + box["height"] / 2
 

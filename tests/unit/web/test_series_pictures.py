@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -10,9 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.units import format_quantity
+from app.reports.fingerprints import FactChange
+from app.services.read_marks import (
+    ControlLine,
+    FailedRun,
+    TrendBudget,
+    TrendEpoch,
+    TrendMarks,
+    VoidPoint,
+)
 from app.services.read_trend import Trend, TrendChange, TrendPoints
 from app.store.tables import BenchmarkCase, Project, Series
-from app.web.picture_scale import ladder, shown_range, tick_labels
+from app.web.picture_scale import ladder, shown_range, tick_labels, with_limits
 from app.web.spark_picture import HEIGHT, WIDTH, spark_picture
 from app.web.trend_picture import trend_picture
 
@@ -54,13 +64,23 @@ def change(row: int, *, is_worse: bool | None = True, is_machine: bool = False) 
     )
 
 
-def trend(values: list[float], *changes: TrendChange) -> Trend:
+def trend(values: list[float], *changes: TrendChange, **marks: Any) -> Trend:
     points = told(values)
     series = Series(metric="latency_p50", unit="s", better="lower", device_class="cpu")
     case = BenchmarkCase(benchmark="resize", params={})
     rows = range(len(points))
     return Trend(
-        series, case, Project(name="acme"), "main", ("main",), len(points), rows, points, points, changes
+        series,
+        case,
+        Project(name="acme"),
+        "main",
+        ("main",),
+        len(points),
+        rows,
+        points,
+        points,
+        changes,
+        marks=TrendMarks(**marks),
     )
 
 
@@ -89,6 +109,64 @@ def test_a_change_is_marked_by_what_it_means(its: TrendChange, tone: str) -> Non
 def test_a_change_outside_of_what_is_shown_is_not_marked() -> None:
     drawn = classes(trend_picture(trend([1.0] * 10, change(40))))
     assert drawn == ["grid", "band", "line", "dots"]
+
+
+EPOCH = TrendEpoch(5, "a" * 40, "", (FactChange("driver", "550", "<560>"),), is_back=False)
+LOST = FailedRun(3, "b" * 40, "", "12", "head_fails", "failed: raised")
+
+
+def test_what_could_explain_the_curve_is_marked_by_shapes_with_words() -> None:
+    drawn = trend_picture(
+        trend(
+            [1.0 + 0.01 * (i % 3) for i in range(10)],
+            epochs=(EPOCH,),
+            void=(VoidPoint(2, 1, 12, ("ecc",)), VoidPoint(4, 2, 12, None)),
+            failed=(LOST,),
+            budget=TrendBudget("resize", 1.03, None),
+            control=ControlLine([0, 5, 9], [0.0, 0.01, -0.01]),
+        )
+    )
+    assert classes(drawn) == (
+        ["grid", "budget", "rule", "head", "void", "", "band", "line", "dots", "grid", "control"]
+    )
+    root = ElementTree.fromstring(drawn)
+    titles = [title.text for title in root.iter("title")]
+    assert titles == [
+        "Another machine: driver 550 → <560>",
+        "bbbbbbbbbb: Fails on head: an invocation failed: raised",
+    ]
+    assert "budget: at most 1.03 s" in [text.text for text in root.iter("text")]
+    ticks = next(path for path in root.iter("path") if path.get("class") == "void").get("d", "")
+    assert ticks.count("M") == 2
+    assert root.get("aria-label", "").endswith(
+        "the machine changed 1 time, 1 run without a point, 2 points with void values, budget: at most 1.03 s"
+    )
+
+
+def test_a_picture_is_higher_only_where_the_control_is_drawn() -> None:
+    def height(**marks: Any) -> float:
+        return float(
+            ElementTree.fromstring(trend_picture(trend([1.0] * 9, **marks))).get("viewBox", "").split()[3]
+        )
+
+    assert height() == height(epochs=(EPOCH,)) < height(control=ControlLine([1], [0.0]))
+
+
+def test_marks_outside_of_what_is_shown_are_not_drawn_but_a_run_newer_than_all_points_is() -> None:
+    far = TrendEpoch(40, "a" * 40, "", EPOCH.changes, is_back=False)
+    lost = [FailedRun(row, "b" * 40, "", None, None, "infra") for row in (0, 10, 11)]
+    drawn = trend_picture(trend([1.0] * 10, epochs=(far,), failed=tuple(lost)))
+    assert classes(drawn) == ["grid", "", "band", "line", "dots"]
+
+
+def test_a_budget_far_away_is_told_at_the_edge_and_leaves_the_values_their_room() -> None:
+    values = [1.0 + 0.01 * (i % 3) for i in range(10)]
+    drawn = trend_picture(trend(values, budget=TrendBudget("resize", 50.0, 0.001)))
+    assert "budget" not in classes(drawn)
+    told = [text.text for text in ElementTree.fromstring(drawn).iter("text")]
+    assert {"budget: at most 50 s ↑", "budget: at least 1 ms ↓"} <= set(told)
+    assert with_limits((1.0, 2.0), [2.5]) == (1.0, pytest.approx(2.56))
+    assert with_limits((1.0, 2.0), [9.0]) == (1.0, 2.0)
 
 
 def test_it_is_told_in_words_too() -> None:
