@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser
 
 from tests.factories.histories import sha
 from tests.integration.history.conftest import Branch, branch
 from tests.integration.series.test_in_chromium import Window, address, browser
 from tests.integration.series.test_marks import marked
+from tests.integration.web.test_accessibility import RULES
 from tests.integration.web.test_in_chromium import needs_chromium
 
 pytestmark = [pytest.mark.postgres, *needs_chromium]
@@ -69,3 +71,12 @@ def test_nothing_scrolls_sideways_on_a_phone(window: Window) -> None:
     window.page.set_viewport_size({"width": 390, "height": 844})
     window.open("/series/1")
     assert window.page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_the_page_breaks_no_rule_of_accessibility(window: Window, scheme: str, width: int) -> None:
+    window.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    window.page.set_viewport_size({"width": width, "height": 900})
+    window.open("/series/1")
+    found = Axe().run(window.page, options={"runOnly": RULES, "resultTypes": ["violations"]})
+    assert found.response["violations"] == []
