@@ -7,10 +7,11 @@ programs elsewhere posted has neither a control, nor void values, nor budgets.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from app.store.pipeline import Statement
 from app.store.tables import Series
 
 PROBES = ("gemm_bf16", "gemm_fp32", "triad")
@@ -27,8 +28,6 @@ REASONS = 50
 
 MOST_FAILED = 100
 """Runs without a point that are told at the most; older ones are left out."""
-
-Statement = tuple[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)

@@ -238,26 +238,28 @@ def _shown(its: History, rows: Sequence[int]) -> tuple[str, dict[str, Any]]:
     return _OF_RESULTS, {"ids": [its.columns.result_ids[row] for row in rows]}
 
 
+# All but the time of a commit that nobody dated is in the index that finds the history (`SHOWN` of its table).
 def _behind(shown: str) -> str:
     return f"""
-        select json_agg(sha), json_agg(subject), json_agg(author), json_agg(coalesce(authored_at, measured_at)),
-          json_agg(flags)
+        select json_agg(sha), json_agg(subject), json_agg(author),
+          json_agg(coalesce(authored_at, (select measured_at from result where result.id = told.id))),
+          json_agg(coalesce(flags, '{{}}'))
         from (
-          select sha, subject, author, authored_at, measured_at, flags
+          select shown.id, sha, subject, author, authored_at, flags
           from ({shown}) shown join commit on commit.id = commit_id
           order by at) told
     """  # noqa: S608
 
 
 _OF_ROWS = """
-    select row_number() over (order by place, id) as at, commit_id, measured_at, flags
+    select row_number() over (order by place, id) as at, id, commit_id, flags
     from result
     where series_id = %(id)s and branch = %(branch)s and place is not null
     order by place, id offset %(first)s limit %(limit)s
 """
 
 _OF_RESULTS = """
-    select at, commit_id, measured_at, flags
+    select at, id, commit_id, flags
     from unnest(%(ids)s::bigint[]) with ordinality as wanted (id, at) join result using (id)
 """
 
