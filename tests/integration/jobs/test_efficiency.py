@@ -18,6 +18,8 @@ from app.wiring import Service
 from tests.factories.agent import FakeAgent
 from tests.factories.browser import counted
 from tests.factories.checks import SETTINGS
+from tests.factories.histories import deliver
+from tests.factories.posted_results import post_results, posted_document, posted_result
 from tests.integration.jobs.conftest import Ask
 from workers import protocol
 
@@ -495,3 +497,35 @@ def test_cost_that_a_budget_limits_without_a_price_says_what_is_missing(
     gpu.prepare_case()
     cost = case_of(read(f"/api/v1/checks/{check_id}"), "cost_per_sample")
     assert (cost["verdict"], cost["reason"]) == ("not_measured", f"no_price: no [prices] entry fits {H100}")
+
+
+def test_device_classes_are_compared_by_what_runs_measured_at_the_price_that_has_landed(
+    service: Service, client: TestClient, admin_token: str, gpu: Gpu, ask: Ask, read: Any
+) -> None:
+    for base, head in (("a" * 40, "b" * 40), ("b" * 40, "c" * 40)):
+        ask(settings=KERNELS, base={"sha": base}, head={"sha": head})
+        gpu.claim()
+        gpu.prepare_case()
+        gpu.pairs = 0
+        assert not gpu.measure(lambda arm, pair: 2e-3, watts={"base": 400.0, "head": 400.0}).open
+        assert gpu.finish().status_code == 200
+    slower = posted_result("gemm", [8.0, 8.0], params=GEMM.params, version="f1")
+    document = posted_document(slower, project="acme/kernels", commit="b" * 40, device_class="nvidia-l4")
+    assert post_results(client, admin_token, document).status_code == 201
+    deliver(service)
+
+    told = read(f"/api/v1/compare?project=acme/kernels&base=nvidia-l4&head={H100}")["hardware"]
+    assert told["head"]["price"] == {
+        "hour": 2.49,
+        "currency": "EUR",
+        "day": "2026-11-01",
+        "devices": "nvidia-h100-*",
+    }
+    assert told["base"]["why"] == "no [prices] entry fits nvidia-l4"
+    (case,) = told["cases"]
+    assert case["performance"]["ratio"] == pytest.approx(4.0)
+    energy, work, cost = (case[name]["head"] for name in ("energy", "perf_per_watt", "cost"))
+    assert (energy["value"], energy["source"]) == (pytest.approx(0.8), "energy_counter")
+    assert (work["value"], work["unit"]) == (pytest.approx(SAMPLES / 0.8), "samples/J")
+    assert (cost["value"], cost["per"]) == (pytest.approx(1e6 * 2e-3 / 3600 * 2.49), "million iterations")
+    assert case["cost"]["why"] == ["base: no price is known"]
