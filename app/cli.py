@@ -33,6 +33,7 @@ COMMANDS = {
     "migrate": ("app.commands.processes", "Bring a database to this release's schema."),
     "setup": ("app.commands.processes", "Schema and first tokens of a deployment."),
     "token": ("app.commands.token", "Issue, list and revoke API tokens."),
+    "prune": ("app.commands.prune", "Delete what is older than it is kept, or say what that is."),
     "github": (
         "app.commands.github",
         "The connection with GitHub: what is wrong with it, and how it is made.",

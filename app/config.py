@@ -7,13 +7,17 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8440
 BROKERS = ("redis://", "rediss://", "redis+socket://")
 """How the address of a Redis begins."""
+
+SHORTEST_D = {"keep_raw_days": 30, "keep_webhooks_days": 7, "keep_audit_days": 30}
+"""What may not be forgotten sooner [d]: suspicions stand for weeks, messages of GitHub may come again after three days,
+and the audit log is nothing that a setting empties."""
 
 
 def default_data_dir() -> Path:
@@ -81,7 +85,46 @@ class ServiceSettings(BaseSettings):
         14 * 86400, gt=0, description="how long a bundle is kept that no unfinished job needs [s]"
     )
     prune_interval_s: float = Field(
-        600, gt=0, description="how often files that nobody needs are removed [s]"
+        600, gt=0, description="how often is removed what nobody needs, or what is older than it is kept [s]"
+    )
+
+    keep_raw_days: int = Field(
+        400,
+        ge=0,
+        le=36_500,
+        description="how long every single value is kept that was measured or posted, and the readings beside it; "
+        "0: for ever [d]",
+    )
+    keep_logs_days: int = Field(
+        90, ge=0, le=36_500, description="how long the ends of logs of runs are kept; 0: for ever [d]"
+    )
+    keep_reports_days: int = Field(
+        30,
+        ge=0,
+        le=36_500,
+        description="how long a check's report is kept as it was rendered when that was concluded; 0: for ever [d]",
+    )
+    keep_webhooks_days: int = Field(
+        14,
+        ge=0,
+        le=36_500,
+        description="how long GitHub's messages are kept that were looked at; 0: for ever [d]",
+    )
+    keep_requests_days: int = Field(
+        90,
+        ge=0,
+        le=36_500,
+        description="how long is kept when a schedule was due, what somebody wanted measured, and what merge groups "
+        "there were; 0: for ever [d]",
+    )
+    keep_sent_days: int = Field(
+        7,
+        ge=0,
+        le=36_500,
+        description="how long messages of the outbox are kept that have left; 0: for ever [d]",
+    )
+    keep_audit_days: int = Field(
+        730, ge=0, le=36_500, description="how long entries of the audit log are kept; 0: for ever [d]"
     )
 
     prometheus_url: str = Field(
@@ -124,6 +167,14 @@ class ServiceSettings(BaseSettings):
         if not url.startswith(BROKERS):
             raise ValueError("right is redis://host:6379/0 or redis+socket:///path")  # it may hold a password
         return url
+
+    @field_validator(*SHORTEST_D)
+    @classmethod
+    def _is_long_enough(cls, days: int, info: ValidationInfo) -> int:
+        shortest = SHORTEST_D[info.field_name or ""]
+        if 0 < days < shortest:
+            raise ValueError(f"right is 0, which is for ever, or at least {shortest} days")
+        return days
 
     @field_validator("prometheus_url")
     @classmethod

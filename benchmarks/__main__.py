@@ -12,6 +12,7 @@ FIGURES = (
     "online",
     "ingest",
     "reads",
+    "retention",
     "import_asv",
     "startup",
     "claims",

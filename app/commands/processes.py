@@ -70,7 +70,7 @@ def beat() -> None:
     """Give the ticks of the service's clock; one process of this kind is enough."""
     from app.integrations.queue import make_celery, timetable
 
-    settings = _settings()
+    settings = settings_of_environment()
     app = make_celery(settings.redis_url)
     app.conf.beat_schedule = timetable(
         settings.relay_interval_s,
@@ -119,20 +119,23 @@ def _service() -> Service:
     from app.store.session import database_url
     from app.wiring import Service
 
-    settings = _settings()
+    settings = settings_of_environment()
     database_url(settings.database_url)  # one that cannot be read is told now, not at its first use
     return Service(settings)
 
 
-def _settings() -> ServiceSettings:
-    """Return the settings of the environment. Raises UsageError naming each variable that is missing or wrong."""
+def settings_of_environment(**given: str) -> ServiceSettings:
+    """Return the settings of the environment, but for those that are given.
+
+    Raises UsageError naming each variable that is missing or wrong.
+    """
     from pydantic import ValidationError
 
     from app.config import ServiceSettings
 
     logging.basicConfig(level=logging.WARNING, format=LOG_FORMAT)
     try:
-        return ServiceSettings()  # type: ignore[call-arg]  # read from the environment
+        return ServiceSettings(**given)  # type: ignore[arg-type]  # the rest is read from the environment
     except ValidationError as error:
         lines = [
             f"RATCHET_{'_'.join(map(str, e['loc'])).upper()}: {e['msg']}"

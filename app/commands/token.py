@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from app.config import default_data_dir
 from app.domain.errors import UsageError
 
 if TYPE_CHECKING:
@@ -86,34 +83,10 @@ def revoke(ids: tuple[str, ...]) -> None:
 @contextmanager
 def _session() -> Iterator[Session]:
     """Yield a session on the service's database. Raises UnavailableError where that does not answer."""
-    from app.store.migrate import require_current
-    from app.store.session import Database, answering
+    from app.commands.database import opened_database
 
-    database = Database(_database_url(), pool_size=1)
-    try:
-        with answering():
-            require_current(database.engine)
-            with database.session() as session:
-                yield session
-    finally:
-        database.close()
-
-
-def _database_url() -> str:
-    """Return the database's address. Raises UsageError where neither the environment nor a service names one."""
-    given = os.environ.get("RATCHET_DATABASE_URL")
-    if given:
-        return given
-    from app.embedded import EmbeddedPostgres
-    from app.local.data_dir import DataDir
-
-    data = DataDir(Path(os.environ.get("RATCHET_DATA_DIR") or default_data_dir()))
-    if data.running() is None or not data.postgres.exists():
-        raise UsageError(
-            f"which service? No `ratchet up` with a PostgreSQL of its own runs on {data.path}: name its data folder "
-            "by RATCHET_DATA_DIR, or the database of a deployment by RATCHET_DATABASE_URL"
-        )
-    return EmbeddedPostgres(data.postgres).url()
+    with opened_database() as database, database.session() as session:
+        yield session
 
 
 def _row(facts: TokenFacts) -> tuple[str, ...]:

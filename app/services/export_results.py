@@ -1,7 +1,8 @@
 """A project's histories as documents that `POST /api/v1/results/batch` takes, a line each, the oldest first.
 
 Whoever posts them to an empty service has the same histories there, and gets the same bytes out of it. What is on no
-branch, such as the head of a pull request's check, is no history and stays out, as do values of void pairs.
+branch, such as the head of a pull request's check, is no history and stays out, as do values of void pairs. A result
+whose values are no longer kept is a summary: its median, and the spread that it had.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def _documents(
         environment = machine if run.upload_id is not None else {"machine": machine, "software": software}
         # As large as an import has them, so that it takes each as it is.
         for some in in_parts(
-            results, most=MOST_RESULTS, size_of=lambda one: len(one.values), largest=MOST_VALUES
+            results, most=MOST_RESULTS, size_of=lambda one: len(one.values or ()), largest=MOST_VALUES
         ):
             yield _head(project, run, some[0].device_class, environment) | {
                 "results": [_result(one) for one in some]
@@ -105,8 +106,8 @@ def _head(project: str, run: ExportedRun, device_class: str, environment: dict[s
 
 
 def _result(one: ExportedResult) -> dict[str, Any]:
-    void = set(one.void)
-    values = [value for index, value in enumerate(one.values) if index not in void]
+    void = set(one.void or ())
+    values = [value for index, value in enumerate(one.values or [one.value]) if index not in void]
     result: dict[str, Any] = {
         "benchmark": one.benchmark,
         "params": json.loads(one.params_key),

@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
-from app.store.repositories import health, outbox
+from app.store.repositories import health, outbox, retention
 
 
 def service_metrics(session: Session, settings: ServiceSettings) -> str:
@@ -25,6 +25,10 @@ def service_metrics(session: Session, settings: ServiceSettings) -> str:
     waiting, age = outbox.depth(session)
     Gauge("ratchet_outbox_depth", "Messages that wait in the outbox", registry=registry).set(waiting)
     Gauge("ratchet_outbox_oldest_seconds", "Age of the oldest of them", registry=registry).set(age)
+    since_s = retention.done_s_ago(session)
+    if since_s is not None:
+        text = "Since everything older than it is kept was last deleted"
+        Gauge("ratchet_retention_seconds", text, registry=registry).set(since_s)
     return generate_latest(registry).decode()
 
 

@@ -72,6 +72,8 @@ def run_results(
 ) -> dict[str, Any]:
     """Return `{run, results, next}`: what the run has brought, with every value, in the order of its arrival.
 
+    Of a result whose values are no longer kept there are none, and `n` says how many they were.
+
     Args:
         session: the session.
         principal: who reads.
@@ -106,8 +108,8 @@ def _result(one: RunResult, project: Project) -> dict[str, Any]:
         "low": result.low,
         "high": result.high,
         "n": result.n,
-        "values": one.sample.values,
-        "void": one.sample.void,
+        "values": one.sample.values if one.sample else [],
+        "void": one.sample.void if one.sample else [],
         "flags": result.flags,
         "measured_at": result.measured_at,
     }

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, Literal, cast
 
 from sqlalchemy.orm import Session
 
-from app.analysis.judge import Kind, Levels, levels_of
+from app.analysis.judge import Levels
 from app.domain.errors import NotFoundError
 from app.domain.jobs import TERMINAL, JobState
 from app.domain.results import (
@@ -17,22 +18,22 @@ from app.domain.results import (
     CheckResult,
     Estimate,
     Look,
+    Note,
     SuiteResult,
-    VoidPair,
     Written,
 )
 from app.domain.verdicts import Conclusion, Verdict
 from app.services.find_unmatched import find_unmatched
 from app.services.follow_machine import drifted
-from app.services.judge_run import pairs_of
 from app.services.list_checks import commit_ref
 from app.services.plan_run import better_of
 from app.services.read_devices import control_probes, device_states
 from app.services.read_efficiency import read_efficiency
+from app.services.run_summary import RunSummary, summary_of
 from app.services.voids import is_void
 from app.store.repositories import checks, jobs, runs
 from app.store.repositories.runs import ArmValue
-from app.store.tables import BenchmarkCase, Environment, Job, Run
+from app.store.tables import BenchmarkCase, Check, Environment, Job, Run
 from app.store.tables import Verdict as VerdictRow
 
 TIMING_DOUBTS = ("few_batches", "processor_contended", "processor_shared", "warmup_not_converged")
@@ -40,6 +41,12 @@ TIMING_DOUBTS = ("few_batches", "processor_contended", "processor_shared", "warm
 
 TIMED = ("latency_p50", "latency_p90", "latency_p99", "samples_per_s", "tokens_per_s")
 """The metrics that are made of the timed batches."""
+
+VALUES_GONE = Note(
+    "values_not_kept",
+    "single values are older than this service keeps them, so that pictures of them are missing; verdicts, intervals "
+    "and medians are those of then",
+)
 
 _LOOK = frozenset(field.name for field in fields(Look))
 
@@ -68,8 +75,16 @@ def read_check(session: Session, check_id: int) -> CheckResult:
         created_at=check.created_at,
         concluded_at=check.concluded_at,
         reproduce=check.reproduce,
-        notes=find_unmatched(its_jobs[0].policy, check.settings.get("suites"), suites) if its_jobs else (),
+        notes=(*_unmatched(check, its_jobs, suites), *_values_gone(session, its_jobs)),
     )
+
+
+def _unmatched(check: Check, its_jobs: Sequence[Job], suites: tuple[SuiteResult, ...]) -> tuple[Note, ...]:
+    return find_unmatched(its_jobs[0].policy, check.settings.get("suites"), suites) if its_jobs else ()
+
+
+def _values_gone(session: Session, its_jobs: Sequence[Job]) -> tuple[Note, ...]:
+    return (VALUES_GONE,) if runs.any_summed_up(session, [job.id for job in its_jobs]) else ()
 
 
 def _suite(session: Session, job: Job) -> SuiteResult:
@@ -85,8 +100,9 @@ def _suite(session: Session, job: Job) -> SuiteResult:
         )
     attempt, worker = runs.attempt_of(session, run)
     values = runs.arm_values(session, run.id)
+    summary = summary_of(session, run, values)
     environment = runs.environment_of(session, run)
-    cases = _cases(session, run, job, values)
+    cases = _cases(session, run, job, values, summary)
     return SuiteResult(
         name=job.suite,
         device_class=job.device_class,
@@ -101,16 +117,16 @@ def _suite(session: Session, job: Job) -> SuiteResult:
         else None,
         environment=_flat(environment),
         software_changes=_software_changes(environment),
-        void_pairs=_void_pairs(values),
+        void_pairs=summary.void_pairs,
         device_states=device_states(session, attempt.lease_id, run.id),
         control=control_probes(session, run.id),
-        pairs_done=len({value.pair_index for value in values}),
+        pairs_done=summary.pairs,
         device_s=run.device_s,
         budget_s=job.budget_s,
         log_tail=job.log_tail,
         started_at=attempt.started_at,
         finished_at=job.finished_at,
-        efficiency=read_efficiency(session, job, run, attempt.lease_id, cases),
+        efficiency=read_efficiency(session, job, run, attempt.lease_id, cases, summary.work),
     )
 
 
@@ -122,12 +138,13 @@ def _reason(session: Session, job: Job) -> str | None:
     return ": ".join(filter(None, (job.reason, job.message))) or None
 
 
-def _cases(session: Session, run: Run, job: Job, values: Any) -> tuple[CaseVerdict, ...]:
+def _cases(
+    session: Session, run: Run, job: Job, values: Sequence[ArmValue], summary: RunSummary
+) -> tuple[CaseVerdict, ...]:
     by_case: dict[int, list[ArmValue]] = defaultdict(list)
     for value in values:
         by_case[value.case_id].append(value)
-    usual, drift = runs.usual_flags(session, run.id), ("run_drift",) if drifted(session, run.id) else ()
-    pairs = {case_id: pairs_of(its_values) for case_id, its_values in by_case.items()}
+    usual, drift = summary.usual_flags, ("run_drift",) if drifted(session, run.id) else ()
     sources = {name: Written(**where) for name, where in (run.sources or {}).items()}
     unpublished = job.state in TERMINAL and job.state != JobState.SUCCEEDED
     return tuple(
@@ -135,9 +152,7 @@ def _cases(session: Session, run: Run, job: Job, values: Any) -> tuple[CaseVerdi
             row,
             case,
             tuple(_estimate(value) for value in by_case[case.id] if value.metric == row.metric),
-            levels_of(
-                pairs.get(case.id, {}).get(row.metric, ()), cast("Kind", row.kind), row.n_pairs or None
-            ),
+            summary.levels.get(row.id, Levels()),
             doubts=(*_timing_doubts(row, usual.get(case.id, ())), *(drift if row.kind == "sampled" else ())),
             unpublished=unpublished,
             written=sources.get(case.benchmark),
@@ -219,13 +234,6 @@ def _estimate(value: ArmValue) -> Estimate:
 def _look(stored: dict[str, Any]) -> Look:
     """Return a stored look; what a later release may have added to it is passed over."""
     return Look(**{name: value for name, value in stored.items() if name in _LOOK})
-
-
-def _void_pairs(values: Any) -> tuple[VoidPair, ...]:
-    void = {
-        v.pair_index: VoidPair(v.pair_index, v.void_reason or "void", v.arm) for v in values if is_void(v)
-    }
-    return tuple(void[pair] for pair in sorted(void))
 
 
 def _flat(environment: Environment | None) -> dict[str, str]:

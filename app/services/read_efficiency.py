@@ -30,7 +30,8 @@ from app.domain.efficiency import (
 )
 from app.domain.results import CaseVerdict
 from app.services.derive_values import Circumstances, circumstances
-from app.store.repositories import fleet, runs
+from app.store.repositories import fleet
+from app.store.repositories.runs import CaseWork
 from app.store.tables import Job, Run
 from workers.protocol import params_key
 
@@ -55,16 +56,21 @@ ARMS = ("base", "head")
 
 Numbers = Mapping[str, float]
 Metrics = Mapping[str, CaseVerdict]
-Work = Mapping[str, runs.CaseWork]
+Work = Mapping[str, CaseWork]
 """By arm."""
 
 
 def read_efficiency(
-    session: Session, job: Job, run: Run, lease_id: str, cases: Sequence[CaseVerdict]
+    session: Session,
+    job: Job,
+    run: Run,
+    lease_id: str,
+    cases: Sequence[CaseVerdict],
+    done: Iterable[CaseWork],
 ) -> SuiteEfficiency | None:
-    """Return how well the run's cases use its devices; None where nothing is known of that."""
-    work: dict[str, dict[str, runs.CaseWork]] = defaultdict(dict)
-    for told in runs.work_of(session, run.id):
+    """Return how well the run's cases use its devices, by what they have `done`; None where nothing is known."""
+    work: dict[str, dict[str, CaseWork]] = defaultdict(dict)
+    for told in done:
         work[f"{told.benchmark} {told.params_key}"][told.arm] = told
     metrics: dict[str, dict[str, CaseVerdict]] = defaultdict(dict)
     for case in cases:

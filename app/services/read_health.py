@@ -25,7 +25,7 @@ from app.reports.quantities import duration
 from app.reports.words import count, listing
 from app.services.follow_machine import QUARANTINED
 from app.store.migrate import require_current
-from app.store.repositories import fleet, health, outbox
+from app.store.repositories import fleet, health, outbox, retention
 
 OUTBOX_LATE_S = 60.0
 """Age at which a waiting message says that nobody relays [s]."""
@@ -35,6 +35,9 @@ SWEEP_LATE = 6
 
 EXAMINED_LATE_S = 300.0
 """Age at which a result without a place in its history says that something keeps it from being examined [s]."""
+
+PRUNED_LATE_S = 86_400.0
+"""Age of the last whole look at what is old that says that something keeps it from being deleted [s]."""
 
 LOW_DISK_SHARE = 0.10
 LOW_DISK_B = 2 * 2**30
@@ -108,6 +111,7 @@ def read_health(session: Session, engine: Engine, settings: ServiceSettings, bro
             *_unserved(queues),
             *_quarantine(session, settings),
             _disk(settings.data_dir),
+            _retention(session),
         ),
         jobs=tuple(_jobs(session)),
         queues=queues,
@@ -219,6 +223,20 @@ def _quarantine(session: Session, settings: ServiceSettings) -> Iterable[Part]:
         says = f"{listing(suspended)} in quarantine, of {count(len(devices), 'live device')}"
         advice = "The page of workers says why, and when it is looked at again."
         yield Part("Devices", Level.WARNING, says, advice)
+
+
+def _retention(session: Session) -> Part:
+    since_s = retention.done_s_ago(session)
+    if since_s is None:
+        return Part("Retention", Level.GOOD, "nothing was looked at yet for what is older than it is kept")
+    says = f"all that is older than it is kept was last deleted {duration(since_s)} ago"
+    if since_s < PRUNED_LATE_S:
+        return Part("Retention", Level.GOOD, says)
+    advice = (
+        "There may be much to delete, and it goes on every ten minutes: `ratchet prune --dry-run` says how much, "
+        "`ratchet prune` deletes it at once. Else the log of `ratchet tasks` says what keeps it from that."
+    )
+    return Part("Retention", Level.WARNING, says, advice)
 
 
 def _disk(data_dir: Path) -> Part:

@@ -123,6 +123,8 @@ class RunDetail:
     n_cases: int
     page: int
     n_pages: int
+    is_summed_up: bool
+    """Whether its raw timings are no longer kept."""
 
 
 def read_run(
@@ -140,7 +142,8 @@ def read_run(
     labels = _case_labels(session, run_id)
     devices = fleet.devices_of_lease(session, context.attempt.lease_id)
     first = (page - 1) * CASES_PER_PAGE
-    wanted = dict(list(labels.items())[first : first + CASES_PER_PAGE])
+    is_summed_up = context.run.summary is not None
+    wanted = {} if is_summed_up else dict(list(labels.items())[first : first + CASES_PER_PAGE])
     return RunDetail(
         line=run_line(context, len(found), sum(map(is_wholly_void, found))),
         checks=tuple(check.id for check in checks.of_job(session, context.job.id)),
@@ -164,6 +167,7 @@ def read_run(
         n_cases=len(labels),
         page=page,
         n_pages=max(1, -(-len(labels) // CASES_PER_PAGE)),
+        is_summed_up=is_summed_up,
     )
 
 

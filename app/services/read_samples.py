@@ -19,7 +19,10 @@ PAGE = 12
 
 @dataclass(frozen=True)
 class ArmSample:
-    """The values of one arm in the order in which they were measured, and how those that count are spread."""
+    """The values of one arm in the order in which they were measured, and how those that count are spread.
+
+    Where the values are no longer kept there are none, but the median of `n` of them, from `low` to `high`.
+    """
 
     arm: str
     sha: str
@@ -27,6 +30,10 @@ class ArmSample:
     void: frozenset[int]
     """Indices of values that are kept and do not count."""
     flags: tuple[str, ...]
+    value: float
+    low: float
+    high: float
+    n: int
 
     @property
     def counted(self) -> list[float]:
@@ -66,6 +73,11 @@ class SamplePage:
     page: int
     n_pages: int
 
+    @property
+    def n_bare(self) -> int:
+        """How many series on this page have an arm whose values are no longer kept."""
+        return sum(not all(arm.values for arm in series.arms) for series in self.series)
+
 
 def read_samples(session: Session, source: Source, its_id: int, page: int) -> SamplePage:
     """Return page `page` (from 1) of the results of the run or upload, in two statements."""
@@ -86,8 +98,17 @@ def _series(rows: Sequence[StoredSample]) -> SampledSeries:
         device_class=first.device_class,
         version=first.version,
         arms=tuple(
-            ArmSample(row.arm, row.sha, tuple(row.values), frozenset(row.void), tuple(row.flags))
+            ArmSample(
+                arm=row.arm,
+                sha=row.sha,
+                values=tuple(row.values or ()),
+                void=frozenset(row.void or ()),
+                flags=tuple(row.flags),
+                value=row.value,
+                low=row.low,
+                high=row.high,
+                n=row.n,
+            )
             for row in rows
-            if row.values
         ),
     )

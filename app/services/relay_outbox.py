@@ -24,8 +24,6 @@ BATCH = 20
 _UNKNOWN_AGAIN = timedelta(minutes=5)
 """When a message is tried again whose topic this release does not know: another release may have put it there."""
 
-_KEEP_SENT = timedelta(days=7)
-
 
 class Queue(Protocol):
     """Where messages go: Celery, or a list in tests."""
@@ -65,10 +63,10 @@ def find_lost_hints(session: Session, settings: ServiceSettings) -> int:
         outbox.put_again(
             session, "check.conclude", f"check.conclude/{check_id}", {"check_id": check_id}, sent_before=age
         )
-    unrendered = checks.without_report(session, older_than=age)
+    keep = timedelta(days=settings.keep_reports_days) if settings.keep_reports_days else None
+    unrendered = checks.without_report(session, older_than=age, newer_than=keep)
     for check_id in unrendered:
         outbox.put_again(
             session, "check.render", f"check.render/{check_id}", {"check_id": check_id}, sent_before=age
         )
-    outbox.delete_sent_before(session, _KEEP_SENT)
     return len(waiting) + len(ready) + len(unrendered)

@@ -35,6 +35,7 @@ from app.services.lease_jobs import sweep_leases
 from app.services.prune_bundles import prune_bundles
 from app.services.relay_outbox import find_lost_hints
 from app.services.render_report import store_report
+from app.services.retention.chore import prune_for_a_while
 from app.services.sweep_suspicions import find_stale_suspicions, sweep_suspicion
 from app.store.repositories import clock
 from app.tasks.forge import register_forge
@@ -167,6 +168,7 @@ def _register_clockwork(app: Celery, service: Service) -> None:
     def prune() -> None:
         with service.database.session() as session:
             prune_bundles(session, settings)
+        prune_for_a_while(service.database, settings)
 
 
 def sweep_forge(service: Service, late: timedelta) -> None:

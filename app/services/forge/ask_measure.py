@@ -18,9 +18,6 @@ from app.store.tables import MeasureRequest, Project, Repository
 
 TOPIC = "measure.follow"
 
-KEEP = timedelta(days=90)
-"""How long a request that something came of is remembered."""
-
 
 @dataclass(frozen=True)
 class Wanted:
@@ -101,11 +98,10 @@ def want_measuring(session: Session, request_id: int, **when: Unpack[outbox.When
 
 
 def find_lost_requests(session: Session, *, older_than: timedelta) -> int:
-    """Have looked at again what nobody looked at for so long; return how many requests. Forget old ones."""
+    """Have looked at again what nobody looked at for so long; return how many requests."""
     lost = measure_requests.all_waiting(session, older_than=older_than)
     for request_id in lost:
         want_measuring(session, request_id, sent_before=older_than)
-    measure_requests.forget(session, older_than=KEEP)
     return len(lost)
 
 

@@ -12,9 +12,6 @@ from app.store.repositories import merge_groups, outbox
 
 TOPIC = "group.follow"
 
-KEEP = timedelta(days=90)
-"""How long a group that is no more is remembered."""
-
 
 def keep_group(session: Session, repository_id: int, event: MergeGroupEvent) -> str:
     """Store what a message says of a group and have it looked at; return that in a sentence."""
@@ -28,11 +25,10 @@ def want_group(session: Session, group_id: int, **when: Unpack[outbox.When]) -> 
 
 
 def find_lost_groups(session: Session, *, older_than: timedelta) -> int:
-    """Have looked at again what nobody looked at for so long; return how many groups. Forget old ones."""
+    """Have looked at again what nobody looked at for so long; return how many groups."""
     lost = merge_groups.unlooked(session)
     for group_id in lost:
         want_group(session, group_id, sent_before=older_than)
-    merge_groups.forget(session, older_than=KEEP)
     return len(lost)
 
 

@@ -31,9 +31,6 @@ OBEY = "pull.obey"
 BRANCH = "branch.follow"
 LONGEST_COMMAND = 4_000
 
-KEEP = timedelta(days=14)
-"""How long a message is kept after it was looked at."""
-
 
 def receive_delivery(session: Session, guid: str, event: str, payload: dict[str, Any]) -> bool:
     """Keep a message whose signature is right, and have it looked at; False for one that is kept already."""
@@ -134,7 +131,7 @@ def want_branch(session: Session, repository_id: int, *, delay_s: float = 0.0) -
 
 
 def find_lost_deliveries(session: Session, *, older_than: timedelta) -> int:
-    """Have looked at again what nobody looked at for so long; return how many messages. Forget old ones."""
+    """Have looked at again what nobody looked at for so long; return how many messages."""
     lost = deliveries.left_over(session, older_than=older_than)
     for delivery_id in lost:
         outbox.put_again(
@@ -144,5 +141,4 @@ def find_lost_deliveries(session: Session, *, older_than: timedelta) -> int:
         want_look(session, repository_id, number, sent_before=older_than)
     find_lost_groups(session, older_than=older_than)
     outbox.send_again(session, OBEY, sent_before=older_than)
-    deliveries.forget(session, older_than=KEEP)
     return len(lost)

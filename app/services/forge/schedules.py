@@ -18,9 +18,6 @@ from app.store.tables import Schedule
 
 TOPIC = "schedule.follow"
 
-KEEP = timedelta(days=90)
-"""How long it can be seen what followed from a time that a schedule was due at."""
-
 
 def next_time(cron: str, after: datetime) -> datetime:
     """Return the first time after this one that cron's five fields name; settings that name none are refused."""
@@ -71,9 +68,8 @@ def want_tick(session: Session, tick_id: int, **when: Unpack[outbox.When]) -> No
 
 
 def find_lost_ticks(session: Session, *, older_than: timedelta) -> int:
-    """Have looked at again what nobody looked at for so long; return how many times. Forget old ones."""
+    """Have looked at again what nobody looked at for so long; return how many times."""
     lost = schedules.waiting_ticks(session, older_than=older_than)
     for tick_id in lost:
         want_tick(session, tick_id, sent_before=older_than)
-    schedules.forget_ticks(session, older_than=KEEP)
     return len(lost)

@@ -165,9 +165,9 @@ def ready_to_conclude(session: Session) -> Sequence[int]:
     ).all()
 
 
-def without_report(session: Session, *, older_than: timedelta) -> Sequence[int]:
-    """Return concluded checks whose report is missing although it is time."""
-    return session.scalars(
+def without_report(session: Session, *, older_than: timedelta, newer_than: timedelta | None) -> Sequence[int]:
+    """Return concluded checks whose report is missing although it is time, and not yet time for it to go."""
+    query = (
         select(Check.id)
         .outerjoin(Report, Report.check_id == Check.id)
         .where(
@@ -175,7 +175,10 @@ def without_report(session: Session, *, older_than: timedelta) -> Sequence[int]:
             Report.check_id.is_(None),
             Check.concluded_at < func.clock_timestamp() - older_than,
         )
-    ).all()
+    )
+    if newer_than is not None:
+        query = query.where(Check.concluded_at > func.clock_timestamp() - newer_than)
+    return session.scalars(query).all()
 
 
 def report(session: Session, check_id: int) -> bytes | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -32,9 +32,3 @@ def left_over(session: Session, *, older_than: timedelta) -> Sequence[int]:
         .where(Delivery.outcome.is_(None), Delivery.received_at < func.clock_timestamp() - older_than)
         .order_by(Delivery.id)
     ).all()
-
-
-def forget(session: Session, *, older_than: timedelta) -> None:
-    """Delete messages that something followed from, or nothing, so long ago."""
-    old = Delivery.received_at < func.clock_timestamp() - older_than
-    session.execute(delete(Delivery).where(Delivery.outcome.is_not(None), old))

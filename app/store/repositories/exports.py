@@ -68,7 +68,10 @@ class ExportedRun(NamedTuple):
 
 
 class ExportedResult(NamedTuple):
-    """One result with its values; `number` is the place of its run among those that were asked for."""
+    """One result with its values; `number` is the place of its run among those that were asked for.
+
+    `values` and `void` are None where they are no longer kept: then `value`, their median, is all there is.
+    """
 
     number: int
     benchmark: str
@@ -78,10 +81,11 @@ class ExportedResult(NamedTuple):
     better: str
     device_class: str
     version: str
+    value: float
     low: float
     high: float
-    values: list[float]
-    void: list[int]
+    values: list[float] | None
+    void: list[int] | None
 
 
 def begin(session: Session) -> None:
@@ -183,10 +187,10 @@ _RESULTS = text(
       from wanted join result using (run_id, arm, commit_id, branch)
       where result.upload_id is null
     )
-    select number, benchmark, params_key, metric, unit, better, device_class, version, low, high, "values",
-      coalesce(void, '{}')
+    select number, benchmark, params_key, metric, unit, better, device_class, version, value, low, high,
+      "values", coalesce(void, '{}')
     from found
-      join sample on sample.result_id = found.id
+      left join sample on sample.result_id = found.id
       join series on series.id = found.series_id
       join benchmark_case on benchmark_case.id = series.case_id
     where cast(:benchmark as text) is null or benchmark = :benchmark

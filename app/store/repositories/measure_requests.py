@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from app.store.repositories.upsert import get_or_create
@@ -34,9 +34,3 @@ def all_waiting(session: Session, *, older_than: timedelta) -> Sequence[int]:
     old = MeasureRequest.created_at < func.clock_timestamp() - older_than
     query = select(MeasureRequest.id).where(MeasureRequest.outcome.is_(None), old)
     return session.scalars(query.order_by(MeasureRequest.id)).all()
-
-
-def forget(session: Session, *, older_than: timedelta) -> None:
-    """Delete the requests that something came of, made so long ago; their checks stay."""
-    old = MeasureRequest.created_at < func.clock_timestamp() - older_than
-    session.execute(delete(MeasureRequest).where(MeasureRequest.outcome.is_not(None), old))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 
-from sqlalchemy import delete, func, or_, select
+from sqlalchemy import or_, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -42,10 +41,3 @@ def unlooked(session: Session) -> Sequence[int]:
     is_due = (MergeGroup.state == "open") & or_(is_new, MergeGroup.rerun)
     is_gone = (MergeGroup.state == "destroyed") & MergeGroup.check_id.is_not(None)
     return session.scalars(select(MergeGroup.id).where(is_due | is_gone).order_by(MergeGroup.id)).all()
-
-
-def forget(session: Session, *, older_than: timedelta) -> None:
-    """Delete the groups that are no more and were let go, told of so long ago."""
-    old = MergeGroup.created_at < func.clock_timestamp() - older_than
-    is_gone = (MergeGroup.state == "destroyed") & MergeGroup.check_id.is_(None)
-    session.execute(delete(MergeGroup).where(is_gone, old))

@@ -137,11 +137,3 @@ def depth(session: Session) -> tuple[int, float]:
         )
     ).one()
     return int(row[0]), float(row[1])
-
-
-def delete_sent_before(session: Session, age: timedelta) -> int:
-    """Delete messages that were sent longer than `age` ago; return how many."""
-    result = session.execute(
-        text("delete from outbox where sent_at < clock_timestamp() - :age"), {"age": age}
-    )
-    return int(getattr(result, "rowcount", 0))

@@ -12,13 +12,13 @@ from app.store.tables import BenchmarkCase, Commit, Result, Sample, Series
 
 
 class RunResult(NamedTuple):
-    """A result with its series, its commit and its values."""
+    """A result with its series, its commit and its values, where they are still kept."""
 
     result: Result
     series: Series
     case: BenchmarkCase
     commit: Commit
-    sample: Sample
+    sample: Sample | None
 
 
 def of_run(
@@ -37,7 +37,7 @@ def of_run(
         .join(Series, Series.id == Result.series_id)
         .join(BenchmarkCase, BenchmarkCase.id == Series.case_id)
         .join(Commit, Commit.id == Result.commit_id)
-        .join(Sample, Sample.result_id == Result.id)
+        .outerjoin(Sample, Sample.result_id == Result.id)
         .where(its)
         .order_by(Result.id)
         .limit(limit)

@@ -76,6 +76,12 @@ def latest_of_job(session: Session, job_id: int) -> Run | None:
     ).one_or_none()
 
 
+def any_summed_up(session: Session, job_ids: Collection[int]) -> bool:
+    """Tell whether any run of these jobs has its raw values no more."""
+    query = select(Run.id).where(Run.job_id.in_(job_ids), Run.summary.is_not(None)).limit(1)
+    return session.scalar(query) is not None
+
+
 def environment_of(session: Session, run: Run) -> Environment | None:
     """Return the environment that the run ran in."""
     return session.get(Environment, run.environment_id) if run.environment_id else None
@@ -419,7 +425,7 @@ def arm_values(session: Session, run_id: int, case_ids: Iterable[int] | None = N
     """Return every (invocation, case, metric) of the run in time order; a failed case has one row without metric.
 
     Where both arms of a pair know their value without the time of other programs, that is the value of both, so that
-    like is compared with like.
+    like is compared with like. Of a run that was summed up there are none, as some may be gone.
     """
     pair = (Timing.case_id, Estimate.metric, Invocation.pair_index)
     both_net = func.bool_and(Estimate.net.is_not(None)).over(partition_by=pair)
@@ -445,7 +451,8 @@ def arm_values(session: Session, run_id: int, case_ids: Iterable[int] | None = N
         .outerjoin(
             Estimate, (Estimate.invocation_id == Timing.invocation_id) & (Estimate.case_id == Timing.case_id)
         )
-        .where(Invocation.run_id == run_id)
+        .join(Run, Run.id == Invocation.run_id)
+        .where(Invocation.run_id == run_id, Run.summary.is_(None))
         .order_by(Invocation.t_start_ns, Invocation.id)
     )
     if case_ids is not None:
@@ -491,7 +498,9 @@ def recent(
     commit_id: int | None = None,
 ) -> Sequence[RunContext]:
     """Return the newest runs, or those next older than the run `before`; `commit_id` is on either arm."""
-    query = _with_context().options(defer(Run.activity)).order_by(Run.id.desc()).limit(limit)
+    query = (
+        _with_context().options(defer(Run.activity), defer(Run.summary)).order_by(Run.id.desc()).limit(limit)
+    )
     if before is not None:
         query = query.where(Run.id < before)
     if project_id is not None:

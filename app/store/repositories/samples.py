@@ -15,7 +15,10 @@ Source = Literal["run_id", "upload_id"]
 
 @dataclass(frozen=True)
 class StoredSample:
-    """A result with its values [the series' unit]; `number` counts the series of its run from 1, by their names."""
+    """A result with its values [the series' unit]; `number` counts the series of its run from 1, by their names.
+
+    `values` and `void` are None where they are no longer kept; the median `value` of `n`, from `low` to `high`, stays.
+    """
 
     number: int
     series_id: int
@@ -29,8 +32,12 @@ class StoredSample:
     arm: str
     sha: str
     flags: list[str]
-    values: list[float]
-    void: list[int]
+    value: float
+    low: float
+    high: float
+    n: int
+    values: list[float] | None
+    void: list[int] | None
     """Indices of values that are kept and do not count."""
 
 
@@ -56,10 +63,11 @@ _SAMPLES = """
         join benchmark_case on benchmark_case.id = series.case_id
       where result.{source} = :id)
     select listed.number, series.id, benchmark, params, metric, unit, better, device_class, version,
-      result.arm, commit.sha, coalesce(result.flags, '{{}}'), sample."values", coalesce(sample.void, '{{}}')
+      result.arm, commit.sha, coalesce(result.flags, '{{}}'), result.value, result.low, result.high, result.n,
+      sample."values", coalesce(sample.void, '{{}}')
     from listed
       join result on result.id = listed.id
-      join sample on sample.result_id = result.id
+      left join sample on sample.result_id = result.id
       join series on series.id = result.series_id
       join benchmark_case on benchmark_case.id = series.case_id
       join commit on commit.id = result.commit_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import func, select
 from sqlalchemy.dialects.postgresql import distinct_on, insert
 from sqlalchemy.orm import Session, aliased
 
@@ -80,9 +80,3 @@ def newest_tick(session: Session, schedule_id: int) -> ScheduleTick | None:
     """Return the last time that a schedule was due at, None before the first."""
     query = select(ScheduleTick).where(ScheduleTick.schedule_id == schedule_id)
     return session.scalars(query.order_by(ScheduleTick.planned_at.desc()).limit(1)).one_or_none()
-
-
-def forget_ticks(session: Session, *, older_than: timedelta) -> None:
-    """Delete ticks that were looked at, so long ago."""
-    old = ScheduleTick.created_at < func.clock_timestamp() - older_than
-    session.execute(delete(ScheduleTick).where(ScheduleTick.outcome.is_not(None), old))

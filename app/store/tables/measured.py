@@ -20,6 +20,10 @@ class Run(Table):
     """A job as executed: one attempt's devices, environment and arms."""
 
     __tablename__ = "run"
+    __table_args__ = (
+        Index("ix_run_with_raw", "id", postgresql_where=text("not is_bare")),
+        Index("ix_run_with_logs", "id", postgresql_where=text("has_logs")),
+    )
 
     id: Mapped[Id]
     project_id: Mapped[int] = mapped_column(ForeignKey("project.id"))
@@ -40,6 +44,12 @@ class Run(Table):
     device_s: Mapped[float] = mapped_column(server_default="0")
     prepared_at: Mapped[datetime | None]
     published_at: Mapped[datetime | None]
+    summary: Mapped[dict[str, Any] | None]
+    """What its raw values came to, once these are no longer kept; None while they are."""
+    is_bare: Mapped[bool] = mapped_column(server_default=text("false"))
+    """Whether none of its raw values is left."""
+    has_logs: Mapped[bool] = mapped_column(server_default=text("true"))
+    """Whether logs of it may be left."""
     created_at: Mapped[Now]
 
 

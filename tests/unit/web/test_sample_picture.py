@@ -14,7 +14,8 @@ from app.web.sample_picture import COLUMNS, HEIGHT, WIDTH, sample_picture
 
 
 def arm(values: list[float], void: frozenset[int] = frozenset(), name: str = "head") -> ArmSample:
-    return ArmSample(name, "a" * 40, tuple(values), void, ())
+    n, shown = len(values) - len(void), values or [1.0]
+    return ArmSample(name, "a" * 40, tuple(values), void, (), shown[0], min(shown), max(shown), n)
 
 
 def series(*arms: ArmSample, unit: str = "s") -> SampledSeries:
@@ -30,6 +31,10 @@ def drawn(*arms: ArmSample) -> list[tuple[str, str]]:
 
 def test_one_value_has_no_picture() -> None:
     assert sample_picture(series()) == sample_picture(series(arm([1.0]))) == ""
+
+
+def test_values_that_are_no_longer_kept_have_no_picture() -> None:
+    assert sample_picture(series(arm([]), arm([], name="base"))) == ""
 
 
 def test_both_arms_are_drawn_in_time_order_and_as_distributions() -> None:
