@@ -387,7 +387,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Sample:
-    """What one run has of one series: every value in order; `void` are the indices of those that do not count."""
+    """What one run has of one series: every value in order; `void` are the indices of those that do not count.
+
+    Where the service keeps the values no longer there are none, and `n` says how many they were.
+    """
 
     series: Series
     arm: Literal["base", "head"]
