@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from app.config import ServiceSettings
     from app.services.retention.prune_old import Tally
 
-HEADINGS = ("CLASS", "KEPT", "ROWS", "SIZE", "OLDEST", "OF")
-
 
 @click.command()
 @click.option("--dry-run", "is_dry", is_flag=True, help="Say what would be deleted, and delete nothing.")
@@ -40,7 +38,7 @@ def prune(is_dry: bool) -> None:
                 progress.tell(f"{verb}: {_total(tallies.values())}")
         finally:
             progress.tell(f"{verb}: {_total(tallies.values())}", is_last=True)
-            click.echo(_table(settings, tallies))
+            click.echo(_table(settings, tallies, verb))
 
 
 def _total(tallies: Iterable[Tally]) -> str:
@@ -50,15 +48,15 @@ def _total(tallies: Iterable[Tally]) -> str:
     return f"{sum(one.rows for one in its)} rows, {format_quantity(sum(one.size_b for one in its), 'B')}"
 
 
-def _table(settings: ServiceSettings, tallies: dict[str, Tally]) -> str:
+def _table(settings: ServiceSettings, tallies: dict[str, Tally], verb: str) -> str:
     from app.services.retention.policy import POLICIES
 
-    rows = [HEADINGS]
+    rows = [("CLASS", "KEPT", verb.upper(), "SIZE", "OLDEST", "OF")]
     for policy in POLICIES:
         keep, tally = policy.keep(settings), tallies.get(policy.name)
         kept = f"{keep.days} d" if keep else "for ever"
         rows.append((policy.name, kept, *_told(tally), policy.counted))
-    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADINGS))]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows
     )

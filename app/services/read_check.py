@@ -45,7 +45,7 @@ TIMED = ("latency_p50", "latency_p90", "latency_p99", "samples_per_s", "tokens_p
 VALUES_GONE = Note(
     "values_not_kept",
     "single values are older than this service keeps them, so that pictures of them are missing; verdicts, intervals "
-    "and medians are those of then",
+    "and medians are as they were",
 )
 
 _LOOK = frozenset(field.name for field in fields(Look))

@@ -74,9 +74,9 @@ class SamplePage:
     n_pages: int
 
     @property
-    def n_bare(self) -> int:
-        """How many series on this page have an arm whose values are no longer kept."""
-        return sum(not all(arm.values for arm in series.arms) for series in self.series)
+    def kept(self) -> set[bool]:
+        """Whether values are still kept, of the results on this page: both where they are of some."""
+        return {bool(arm.values) for series in self.series for arm in series.arms}
 
 
 def read_samples(session: Session, source: Source, its_id: int, page: int) -> SamplePage:

@@ -109,7 +109,9 @@ class RunResultAnswer(Answer):
     low: float = told("The smallest value, or the lower end of the spread that was posted.", 0.001913)
     high: float = told("The largest value, or the upper end of the spread that was posted.", 0.001921)
     n: int = told("How many values it is the median of.", 3)
-    values: list[float] = told("Every value, in its order; none where they are no longer kept.", [0.001913, 0.001921, 0.001916])
+    values: list[float] = told(
+        "Every value, in its order; none where they are no longer kept.", [0.001913, 0.001921, 0.001916]
+    )
     void: list[int] = told("Indices, from 0, of those that do not count.", [])
     flags: list[str] = told("What is doubtful about it.", [])
     measured_at: datetime = told("When it was measured, or else received.", TIME)

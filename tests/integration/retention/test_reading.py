@@ -97,7 +97,7 @@ def test_run_page_keeps_its_invocations_and_says_that_timings_are_gone(
     years.go_by(OLD)
     years.prune()
     page = shown(reader, "/runs/1")
-    assert "No longer kept: this run is older than raw timings are" in page.text
+    assert "No longer kept: this run is older than this service keeps them" in page.text
     assert "The values behind these results are no longer kept" in page.text
     assert "4 of 52 are void" in page.text
     assert "median" in page.text
@@ -111,6 +111,16 @@ def test_upload_page_says_which_values_are_gone(years: Years, reader: TestClient
     years.prune()
     assert "median 11 ms · all 10 … 12 ms · n = 3" in shown(reader, "/runs/upload-1").text
     assert "no longer kept" not in shown(reader, "/runs/upload-2").text
+
+
+def test_run_page_says_where_the_values_of_one_arm_alone_are_gone(years: Years, reader: TestClient) -> None:
+    measured(years)
+    deliver(years.service)
+    years.go_by(OLD)
+    years.prune()
+    text = shown(reader, "/runs/1").text
+    assert "Every value that stands behind a result" in text
+    assert "Of some results here the values are no longer kept" in text
 
 
 def test_results_of_a_run_are_listed_without_their_values(years: Years) -> None:
