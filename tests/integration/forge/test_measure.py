@@ -12,6 +12,7 @@ from sqlalchemy import select, text
 from app.services.access import Scope, issue_token
 from app.services.announce_results import find_unexamined
 from app.services.forge.ask_measure import find_lost_requests
+from app.services.retention.chore import prune_for_a_while
 from app.store.repositories import projects
 from app.store.tables import Job
 from tests.integration.forge.conftest import SETTINGS, Begin, World
@@ -284,7 +285,7 @@ def test_what_something_came_of_is_forgotten_after_a_while_and_its_check_is_not(
     ended, waiting = asker.post(head="main"), asker.post(head="main", settle=False)
     with service.database.session() as session:
         session.execute(text("update measure_request set created_at = created_at - interval '91 days'"))
-        find_lost_requests(session, older_than=timedelta(hours=1))
+    prune_for_a_while(service.database, service.settings)
     with service.database.session() as session:
         left = session.scalars(text("select id from measure_request")).all()
         assert [str(one) for one in left] == [waiting.headers["Location"].rpartition("/")[2]]

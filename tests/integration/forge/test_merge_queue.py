@@ -12,9 +12,9 @@ from app.domain.errors import DataError
 from app.domain.forge import Place
 from app.services.announce_results import find_unexamined
 from app.services.forge.look_at_commits import look_at_commits
-from app.services.forge.merge_queue import find_lost_groups
 from app.services.forge.receive_delivery import find_lost_deliveries
 from app.services.forge.want_text import find_untold
+from app.services.retention.chore import prune_for_a_while
 from tests.integration.forge.conftest import SETTINGS, SLUG, World
 from tests.integration.forge.test_branch import asked
 from tests.integration.forge.test_pull_life import measure
@@ -105,9 +105,10 @@ def test_a_group_that_is_no_more_is_forgotten_after_a_while(queue: Queue) -> Non
     gone, here = queue.add(1), queue.add(2)
     for head, action in ((gone, "checks_requested"), (gone, "destroyed"), (here, "checks_requested")):
         queue.tells(head, action)
-    with queue.world.service.database.session() as session:
+    service = queue.world.service
+    with service.database.session() as session:
         session.execute(text("update merge_group set created_at = created_at - interval '91 days'"))
-        find_lost_groups(session, older_than=timedelta(hours=1))
+    prune_for_a_while(service.database, service.settings)
     with queue.world.service.database.session() as session:
         assert session.scalars(text("select head_sha from merge_group")).all() == [here]
         assert session.scalar(text('select count(*) from "check"')) == 2
