@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from app.domain.errors import UnavailableError
+
 if TYPE_CHECKING:
     from app.config import ServiceSettings
     from app.services.retention.prune_old import Tally
@@ -39,6 +41,9 @@ def prune(is_dry: bool) -> None:
         finally:
             progress.tell(f"{verb}: {_total(tallies.values())}", is_last=True)
             click.echo(_table(settings, tallies, verb))
+    failed = [name for name, tally in tallies.items() if tally.failure]
+    if failed:
+        raise UnavailableError(f"not all could be looked at; what failed is told above: {', '.join(failed)}")
 
 
 def _total(tallies: Iterable[Tally]) -> str:

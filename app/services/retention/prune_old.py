@@ -1,16 +1,19 @@
 """Delete what is older than it is kept, in many short transactions with rests between them.
 
 It may be broken off anywhere, by a kill too: the next time goes on with what is left. The classes take turns, so that
-one with much to delete keeps no other from its turn. One process at a time prunes.
+one with much to delete, or one that fails, keeps no other from its turn. One process at a time prunes.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+
+from sqlalchemy.exc import OperationalError
 
 from app.config import ServiceSettings
 from app.domain.errors import UnavailableError
@@ -19,8 +22,11 @@ from app.services.retention.step import Found, Reach
 from app.store.repositories import clock, retention
 from app.store.session import Database
 
+log = logging.getLogger(__name__)
+
 REST = 3.0
-"""How long is rested after a step, as a multiple of what it took: reads are alone for three quarters of the time."""
+"""How long is rested after a step that deleted something, as a multiple of what it took: reads are alone for three
+quarters of the time."""
 
 Pause = Callable[[float], object]
 
@@ -36,6 +42,8 @@ class Tally:
     oldest: datetime | None = None
     after: int = 0
     is_done: bool = False
+    failure: str | None = None
+    """Why it could not be gone on with."""
 
     def add(self, found: Found) -> None:
         """Add what a step came upon."""
@@ -70,20 +78,34 @@ def prune_old(
         now = clock.now(session)
     ages = [(policy, policy.keep(settings)) for policy in POLICIES]
     waiting = deque(Tally(policy, now - age) for policy, age in ages if age is not None)
+    is_whole = not is_dry
     while waiting:
         if until is not None and time.monotonic() > until:
             return
         tally, begun = waiting.popleft(), time.monotonic()
-        tally.add(_step(database, tally, is_dry=is_dry))
+        known = tally.rows
+        _go_on(database, tally, is_dry=is_dry)
+        is_whole = is_whole and tally.failure is None
         took_s = time.monotonic() - begun
         yield tally
         if not tally.is_done:
             waiting.append(tally)
-        if not is_dry:
+        if tally.rows > known and not is_dry:
             pause(REST * took_s)
-    if not is_dry:
+    if is_whole:
         with database.session() as session:
             retention.note_done(session, now)
+
+
+def _go_on(database: Database, tally: Tally, *, is_dry: bool) -> None:
+    """Take the next step of a class; one that fails is told, and left for the next time."""
+    try:
+        tally.add(_step(database, tally, is_dry=is_dry))
+    except (UnavailableError, OperationalError):
+        raise
+    except Exception as error:
+        log.exception("the class %s could not be gone on with behind %d", tally.policy.name, tally.after)
+        tally.is_done, tally.failure = True, repr(error)
 
 
 def _step(database: Database, tally: Tally, *, is_dry: bool) -> Found:

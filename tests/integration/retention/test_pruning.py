@@ -132,6 +132,19 @@ def test_tick_prunes_for_a_while_and_health_says_when_all_was_done(years: Years)
     assert "ratchet prune --dry-run" in client.get("/health", headers=headers).text
 
 
+def test_class_that_fails_keeps_no_other_from_its_turn(
+    years: Years, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    fill(years)
+    monkeypatch.setattr("app.services.retention.drop_raw.summarise", lambda *_: 1 / 0)
+    assert {"values", "webhooks", "logs"} <= years.prune().keys()
+    assert "the class timings could not be gone on with" in caplog.text
+    assert (years.count("watermark"), years.ask("select count(*) from run where is_bare")) == (0, 0)
+    monkeypatch.undo()
+    assert years.prune().keys() == {"timings"}
+    assert years.count("watermark") == 1
+
+
 def test_pruning_that_runs_out_of_time_says_nothing_of_being_done(years: Years) -> None:
     fill(years)
     assert list(years.tallies(time_s=-1)) == []
@@ -186,6 +199,18 @@ def test_command_that_is_interrupted_says_how_far_it_came(
     assert rows["values"].split()[:4] == ["values", "400", "d", "5"]
     assert rows["webhooks"].split()[3] == "–"
     assert (years.count("sample"), years.count("delivery")) == (1, 6)
+
+
+@pytest.mark.usefixtures("command_env")
+def test_command_says_which_class_failed(
+    years: Years, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(years)
+    monkeypatch.setattr("app.services.retention.drop_raw.summarise", lambda *_: 1 / 0)
+    assert run(["prune"]) == FAULT
+    told = capsys.readouterr()
+    assert "what failed is told above: timings" in told.err
+    assert "webhooks  14 d" in told.out
 
 
 @pytest.mark.usefixtures("command_env")
