@@ -77,8 +77,9 @@ def test_values_of_the_commits_of_a_change_stay_while_it_stands(
 
 def test_raw_values_of_a_run_go_and_what_they_came_to_stays(years: Years) -> None:
     years.check(results.regressed())
+    years.do("insert into telemetry (invocation_id, ticks) values (1, 'x')")
     years.go_by(OLD)
-    n = years.count("timing") + years.count("estimate")
+    n = years.count("timing") + years.count("estimate") + 1
     young = years.check(results.passed())
     assert years.prune()["timings"] == n
     assert years.count("timing") == years.ask(
@@ -87,6 +88,7 @@ def test_raw_values_of_a_run_go_and_what_they_came_to_stays(years: Years) -> Non
         ' where "check".id = :id',
         id=young,
     )
+    assert years.count("telemetry") == 0
     assert years.ask("select is_bare and summary is not null from run where id = 1")
     assert years.ask("select count(*) from invocation where run_id = 1") > 0
 
@@ -120,6 +122,32 @@ def test_raw_values_that_an_open_alert_tells_of_stay(years: Years) -> None:
     assert not years.prune().keys() & {"timings", "logs"}
     years.do("update alert set state = 'fixed'")
     assert {"timings", "logs"} <= years.prune().keys()
+
+
+def test_raw_values_of_a_device_in_quarantine_stay(years: Years) -> None:
+    years.check(results.regressed())
+    years.do("alter table job disable trigger job_transition")
+    years.do("update job set device_id = 1")
+    years.do("alter table job enable trigger job_transition")
+    years.do("update device set health = 'quarantined'")
+    years.go_by(OLD)
+    assert not years.prune().keys() & {"timings", "logs"}
+    years.do("update device set health = 'good'")
+    assert {"timings", "logs"} <= years.prune().keys()
+
+
+def test_raw_values_that_are_to_confirm_a_suspicion_stay(years: Years) -> None:
+    years.check(results.regressed())
+    grow(years, 3)
+    years.do(
+        "insert into change_point (project_id, series_id, branch, commit_id, previous_commit_id, end_commit_id,"
+        " result_id, index, end_index, kind, state, request_id)"
+        " select project_id, id, 'main', 1, 1, 1, 1, 1, 1, 'step', 'suspected', 1 from series limit 1"
+    )
+    years.go_by(OLD)
+    assert "timings" not in years.prune()
+    years.do("update change_point set state = 'withdrawn'")
+    assert "timings" in years.prune()
 
 
 def logs(years: Years) -> list[Any]:
