@@ -106,7 +106,7 @@ def _head(project: str, run: ExportedRun, device_class: str, environment: dict[s
 
 
 def _result(one: ExportedResult) -> dict[str, Any]:
-    void = set(one.void or ())
+    void = set(one.void)
     values = [value for index, value in enumerate(one.values or [one.value]) if index not in void]
     result: dict[str, Any] = {
         "benchmark": one.benchmark,

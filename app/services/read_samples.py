@@ -102,7 +102,7 @@ def _series(rows: Sequence[StoredSample]) -> SampledSeries:
                 arm=row.arm,
                 sha=row.sha,
                 values=tuple(row.values or ()),
-                void=frozenset(row.void or ()),
+                void=frozenset(row.void),
                 flags=tuple(row.flags),
                 value=row.value,
                 low=row.low,

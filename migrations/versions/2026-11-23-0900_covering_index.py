@@ -3,7 +3,7 @@
 The rows of a history lie as far apart as its commits; what a trend shows of each is in the index that finds them.
 
 Revision: 0015
-Follows: 0012
+Follows: 0014
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0015"
-down_revision = "0012"
+down_revision = "0014"
 branch_labels = None
 depends_on = None
 

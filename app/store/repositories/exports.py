@@ -70,7 +70,7 @@ class ExportedRun(NamedTuple):
 class ExportedResult(NamedTuple):
     """One result with its values; `number` is the place of its run among those that were asked for.
 
-    `values` and `void` are None where they are no longer kept: then `value`, their median, is all there is.
+    `values` are None where they are no longer kept: then `value`, their median, is all there is.
     """
 
     number: int
@@ -85,7 +85,7 @@ class ExportedResult(NamedTuple):
     low: float
     high: float
     values: list[float] | None
-    void: list[int] | None
+    void: list[int]
 
 
 def begin(session: Session) -> None:

@@ -17,7 +17,7 @@ Source = Literal["run_id", "upload_id"]
 class StoredSample:
     """A result with its values [the series' unit]; `number` counts the series of its run from 1, by their names.
 
-    `values` and `void` are None where they are no longer kept; the median `value` of `n`, from `low` to `high`, stays.
+    `values` are None where they are no longer kept; the median `value` of `n`, from `low` to `high`, stays.
     """
 
     number: int
@@ -37,7 +37,7 @@ class StoredSample:
     high: float
     n: int
     values: list[float] | None
-    void: list[int] | None
+    void: list[int]
     """Indices of values that are kept and do not count."""
 
 
