@@ -45,6 +45,13 @@ class ServiceSettings(BaseSettings):
         False, description="pages and read routes open to everyone who can reach them"
     )
 
+    session_ttl_s: float = Field(
+        14 * 86400, gt=0, description="how long a browser stays signed in at the most [s]"
+    )
+    session_idle_s: float = Field(
+        3 * 86400, gt=0, description="how long a browser stays signed in that is not used [s]"
+    )
+
     report_link_days: int = Field(
         30,
         ge=0,
@@ -205,6 +212,16 @@ class ServiceSettings(BaseSettings):
     def lease_ttl(self) -> timedelta:
         """How long a lease stands without a heartbeat."""
         return timedelta(seconds=self.lease_ttl_s)
+
+    @property
+    def session_ttl(self) -> timedelta:
+        """How long a browser stays signed in at the most."""
+        return timedelta(seconds=self.session_ttl_s)
+
+    @property
+    def session_idle(self) -> timedelta:
+        """How long a browser stays signed in that is not used."""
+        return timedelta(seconds=self.session_idle_s)
 
     @property
     def worker_live_for(self) -> timedelta:

@@ -30,7 +30,7 @@ from app.services.read_check import read_check
 from app.services.render_report import report_html
 from app.services.request_check import request_check
 from app.services.store_bundle import bundle_path
-from app.services.visibility import visible_check
+from app.services.visibility import visible_check, visible_projects
 from app.services.watch_check import watch_check
 from app.settings import read_settings
 from app.store.repositories import checks as check_rows
@@ -129,7 +129,7 @@ def list_checks(
         session,
         limit=limit + 1,
         project=project,
-        project_id=reader.project_id if reader else None,
+        project_ids=visible_projects(reader),
         before=position("checks", cursor),
     )
     rows = found[:limit]

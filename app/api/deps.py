@@ -14,7 +14,8 @@ from pydantic import AfterValidator, BaseModel, ValidationError
 from sqlalchemy.orm import Session
 
 from app.domain.errors import AccessError, PayloadError, Problem, TooLargeError
-from app.services.access import Principal, Scope, principal_of_cookie, principal_of_token
+from app.services.access import Principal, Scope, principal_of_token
+from app.services.sign_in import principal_of_cookie
 from app.wiring import Service
 
 COOKIE = "ratchet_session"
@@ -81,17 +82,26 @@ def get_principal(request: Request, session: SessionDep) -> Principal:
 
 def get_reader(request: Request, service: ServiceDep, session: SessionDep) -> Principal | None:
     """Return who reads: by token, by browser session, or nobody where reading is open to all."""
-    principal: Principal | None
-    if request.headers.get("authorization"):
-        principal = get_principal(request, session)
-    else:
-        cookie = request.cookies.get(f"__Host-{COOKIE}") or request.cookies.get(COOKIE)
-        principal = principal_of_cookie(session, cookie) if cookie else None
+    cookie = request.cookies.get(f"__Host-{COOKIE}") or request.cookies.get(COOKIE)
+    principal = who_asks(request, service, session, cookie)
     if principal is None and not service.settings.anonymous_read:
         raise AccessError("sign in, or send a token", code="unauthenticated")
-    if principal is not None:
-        principal.require(Scope.RESULTS_READ)
-    return principal
+    return None if principal is None else as_reader(principal, service)
+
+
+def who_asks(request: Request, service: Service, session: Session, cookie: str | None) -> Principal | None:
+    """Return who asks, by token or else by this cookie's session, or None. Raises AccessError for a wrong token."""
+    if request.headers.get("authorization"):
+        return get_principal(request, session)
+    idle = service.settings.session_idle
+    return principal_of_cookie(session, cookie, idle=idle) if cookie else None
+
+
+def as_reader(principal: Principal, service: Service) -> Principal:
+    """Return the principal as it reads: people see at least what everyone does. Raises AccessError."""
+    reader = principal.reading_all() if principal.is_person and service.settings.anonymous_read else principal
+    reader.require(Scope.RESULTS_READ)
+    return reader
 
 
 def allowed(scope: Scope) -> Callable[[Principal], Awaitable[Principal]]:

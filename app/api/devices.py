@@ -15,6 +15,7 @@ from app.api.parameters import Cursor, Limit
 from app.domain.errors import AccessError
 from app.services.access import Principal, Scope
 from app.services.list_devices import list_devices, release_device
+from app.services.visibility import visible_projects
 
 router = APIRouter(prefix="/api/v1/devices", tags=["devices"], route_class=StoredRoute)
 
@@ -27,16 +28,16 @@ def get_all(
     session: SessionDep, principal: Reader, limit: Limit = 1000, cursor: Cursor = None
 ) -> dict[str, Any]:
     """Return the devices by their class."""
-    is_bound = principal is not None and principal.project_id is not None
+    is_bound = visible_projects(principal) is not None
     after = position("devices", cursor)
     return with_next("devices", list_devices(session, for_one_project=is_bound, after=after, limit=limit))
 
 
 @router.post("/{device}/release", responses=answers(ReleasedAnswer, 404))
 def release(session: SessionDep, principal: Administrator, device: DeviceId) -> dict[str, Any]:
-    """End a quarantine. Devices work for all projects, so that nobody does who is bound to one."""
-    if principal.project_id is not None:
+    """End a quarantine. Devices work for all projects, so that nobody does who is of single ones."""
+    if principal.where(Scope.ADMIN) is not None:
         raise AccessError(
-            f"the token {principal.name!r} is bound to a project, and devices are released for all of them"
+            f"{principal.name!r} is of single projects, and devices are released for all of them"
         )
     return release_device(session, device, principal.name)

@@ -1,23 +1,24 @@
-"""Who may do what: tokens are made, checked and revoked here; only their SHA-256 is stored."""
+"""Who may do what: scopes, the roles of people, and the tokens that programs show; only their SHA-256 is stored."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
 import secrets
-from dataclasses import dataclass
-from datetime import timedelta
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from sqlalchemy.orm import Session
 
 from app.domain.errors import AccessError
-from app.store.repositories import access
-from app.store.tables import Token
+from app.store.repositories import access, users
+from app.store.tables import Token, User
 
 PREFIX = "ratchet"
-SESSION_TTL = timedelta(days=14)
-_NOTE_USE_EVERY = timedelta(minutes=1)
+NOTE_USE_EVERY = timedelta(minutes=1)
+"""How exact it is kept when a token or a session was used last."""
 
 
 class Scope(StrEnum):
@@ -43,44 +44,126 @@ _IMPLIED_BY = {
 Nobody works by implication."""
 
 
+class Role(StrEnum):
+    """What a person is in a project, the lesser before the greater."""
+
+    VIEWER = "viewer"
+    MAINTAINER = "maintainer"
+    ADMIN = "admin"
+
+
+SCOPES_OF: Mapping[Role, frozenset[str]] = {
+    Role.VIEWER: frozenset({Scope.RESULTS_READ}),
+    Role.MAINTAINER: frozenset(
+        {Scope.RESULTS_READ, Scope.JOBS_CREATE, Scope.ALERTS_WRITE, Scope.RESULTS_WRITE}
+    ),
+    Role.ADMIN: frozenset({Scope.ADMIN}),
+}
+"""What people may do in the projects that they have a role in."""
+
+
+def includes(scopes: frozenset[str], scope: str) -> bool:
+    """Say whether the scopes have this one, or one that implies it."""
+    return scope in scopes or bool(_IMPLIED_BY.get(Scope(scope), frozenset()) & scopes)
+
+
 @dataclass(frozen=True)
 class Principal:
-    """Who is asking: a token by name, its scopes, and the one project it is bound to, if any."""
+    """Who is asking, and what they may do: in every project, and in single ones.
 
-    token_id: int
+    It is a person, a token, or a token of a person's (`user_id` and `token_id`), which may do no more than the person.
+    """
+
     name: str
-    scopes: frozenset[str]
-    project_id: int | None
+    everywhere: frozenset[str] = frozenset()
+    projects: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    token_id: int | None = None
+    user_id: int | None = None
 
-    def may(self, scope: Scope) -> bool:
-        """Say whether this principal has the scope, or one that implies it."""
-        return scope in self.scopes or bool(_IMPLIED_BY.get(scope, frozenset()) & self.scopes)
+    @property
+    def is_person(self) -> bool:
+        """Whether somebody asks who signed in by name, and no program."""
+        return self.user_id is not None and self.token_id is None
 
-    def require(self, scope: Scope) -> None:
-        """Raise AccessError unless the principal has the scope."""
-        if not self.may(scope):
+    def may(self, scope: Scope, project_id: int | None = None) -> bool:
+        """Say whether this principal has the scope, or one that implies it: in this project, or else in any."""
+        if includes(self.everywhere, scope):
+            return True
+        wanted = (
+            self.projects.values() if project_id is None else [self.projects.get(project_id, frozenset())]
+        )
+        return any(includes(its, scope) for its in wanted)
+
+    def require(self, scope: Scope, project_id: int | None = None) -> None:
+        """Raise AccessError unless the principal has the scope: in this project, or else in any."""
+        if not self.may(scope, project_id):
+            raise AccessError(self._lacks(scope))
+
+    def require_for(self, scope: Scope, project_id: int, name: str) -> None:
+        """Raise AccessError unless the principal has the scope in the project; the same where there is none."""
+        if not self.may(scope, project_id):
             raise AccessError(
-                f"the token {self.name!r} lacks the scope {scope.value!r}; "
-                f"it has {', '.join(sorted(self.scopes))}"
+                f"{self.name!r} has no role in a project {name!r} that allows this"
+                if self.is_person
+                else f"the token {self.name!r} is bound to another project than {name!r}"
             )
 
+    def where(self, scope: Scope) -> frozenset[int] | None:
+        """Return the projects in which the principal has the scope; None for all."""
+        if includes(self.everywhere, scope):
+            return None
+        return frozenset(id_ for id_, its in self.projects.items() if includes(its, scope))
 
-FORGE = Principal(0, "github", frozenset((Scope.JOBS_CREATE,)), None)
+    def _lacks(self, scope: Scope) -> str:
+        if self.is_person:
+            role = next((role for role in Role if includes(SCOPES_OF[role], scope)), None)
+            takes = f"the role {role.value}, which {self.name!r} does not have here" if role else "a token"
+            return f"this takes {takes}"
+        has = sorted(self.everywhere.union(*self.projects.values()))
+        return f"the token {self.name!r} lacks the scope {scope.value!r}; it has {', '.join(has) or 'none'}"
+
+    def reading_all(self) -> Principal:
+        """Return the principal as one who may also read what everyone may."""
+        return replace(self, everywhere=self.everywhere | {Scope.RESULTS_READ})
+
+
+FORGE = Principal("github", frozenset({Scope.JOBS_CREATE}))
 """Who asks for what the forge's messages ask for."""
 
 
-def issue_token(session: Session, name: str, scopes: list[Scope], *, project_id: int | None = None) -> str:
-    """Store a new token and return its text, `ratchet_ID_SECRET`: the only time that it can be seen."""
+def issue_token(
+    session: Session,
+    name: str,
+    scopes: Iterable[Scope],
+    *,
+    project_id: int | None = None,
+    user_id: int | None = None,
+    expires_at: datetime | None = None,
+    by: str = "service",
+) -> str:
+    """Store a new token and return its text, `ratchet_ID_SECRET`: the only time that it can be seen.
+
+    Args:
+        session: the session.
+        name: what it is called wherever it did something.
+        scopes: what it may do.
+        project_id: the one project that it is bound to; None for all.
+        user_id: whose it is; None for one of the installation's.
+        expires_at: when it ends by itself; None for never.
+        by: who issues it.
+    """
     public_id, secret = secrets.token_hex(6), secrets.token_hex(32)
     row = Token(
         public_id=public_id,
-        secret_sha256=_sha256(secret),
+        secret_sha256=digest(secret),
         name=name,
         scopes=[scope.value for scope in scopes],
         project_id=project_id,
+        user_id=user_id,
+        expires_at=expires_at,
     )
     access.add_token(session, row)
-    access.audit(session, "service", "token.issued", name, id=public_id, scopes=row.scopes)
+    access.audit(session, by, "token.issued", name, id=public_id, scopes=row.scopes)
     return f"{PREFIX}_{public_id}_{secret}"
 
 
@@ -88,10 +171,10 @@ def principal_of_token(session: Session, text: str) -> Principal:
     """Return who presents this token. Raises AccessError, the same for unknown, expired, revoked and malformed."""
     parts = text.split("_")
     is_ours = len(parts) == 3 and parts[0] == PREFIX
-    found = access.live_token(session, parts[1], noted_for=_NOTE_USE_EVERY) if is_ours else None
+    found = access.live_token(session, parts[1], noted_for=NOTE_USE_EVERY) if is_ours else None
     row, is_noted = found or (None, False)
-    presented = _sha256(parts[-1])
-    stored = row.secret_sha256 if row else _sha256("")
+    presented = digest(parts[-1])
+    stored = row.secret_sha256 if row else digest("")
     if not hmac.compare_digest(presented, stored) or row is None:
         raise AccessError(
             "the token is not valid here: give a live one as `Authorization: Bearer …` "
@@ -100,32 +183,31 @@ def principal_of_token(session: Session, text: str) -> Principal:
         )
     if not is_noted:
         access.note_use(session, row)
-    return _principal(row)
+    return principal_of(session, row)
 
 
-def sign_in(session: Session, token: str) -> str:
-    """Return the cookie of a new browser session for whoever holds this token."""
-    principal = principal_of_token(session, token)
-    cookie = secrets.token_urlsafe(32)
-    access.open_browser_session(session, _sha256(cookie), principal.token_id, SESSION_TTL)
-    access.audit(session, principal.name, "browser.signed_in", principal.name)
-    return cookie
+def principal_of(session: Session, row: Token) -> Principal:
+    """Return who shows this token: itself, or where it is a person's, the person as far as it goes."""
+    scopes = frozenset(row.scopes)
+    if row.user_id is None:
+        if row.project_id is None:
+            return Principal(row.name, everywhere=scopes, token_id=row.id)
+        return Principal(row.name, projects={row.project_id: scopes}, token_id=row.id)
+    person = principal_of_user(session, users.one(session, row.user_id))
+    assert row.project_id is not None
+    allowed = frozenset(scope for scope in scopes if person.may(Scope(scope), row.project_id))
+    name = f"{person.name}/{row.name}"
+    return Principal(name, projects={row.project_id: allowed}, token_id=row.id, user_id=row.user_id)
 
 
-def sign_out(session: Session, cookie: str) -> None:
-    """End the browser session of this cookie."""
-    access.close_browser_session(session, _sha256(cookie))
+def principal_of_user(session: Session, user: User) -> Principal:
+    """Return a person as the one who asks, with what their roles allow just now."""
+    everywhere = frozenset({Scope.ADMIN}) if user.is_admin else frozenset()
+    roles = users.roles(session, user.id)
+    projects = {its.project_id: SCOPES_OF[Role(its.role)] for its in roles}
+    return Principal(user.name, everywhere, projects, user_id=user.id)
 
 
-def principal_of_cookie(session: Session, cookie: str) -> Principal | None:
-    """Return who is signed in with this cookie, or None."""
-    row = access.token_of_browser(session, _sha256(cookie))
-    return _principal(row) if row else None
-
-
-def _principal(row: Token) -> Principal:
-    return Principal(row.id, row.name, frozenset(row.scopes), row.project_id)
-
-
-def _sha256(text: str) -> str:
+def digest(text: str) -> str:
+    """Return the SHA-256 by which a secret is known again, in hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()

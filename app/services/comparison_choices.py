@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
@@ -19,9 +20,9 @@ class Choices:
     device_classes: tuple[str, ...] = ()
 
 
-def comparison_choices(session: Session, wanted: str, *, project_id: int | None) -> Choices:
-    """Return what can be chosen; `project_id` is the one project that the reader may see, None for all."""
-    names = tuple(projects.names(session, project_id=project_id))
+def comparison_choices(session: Session, wanted: str, *, project_ids: Collection[int] | None) -> Choices:
+    """Return what can be chosen; `project_ids` are those that the reader may see, None for all."""
+    names = tuple(projects.names(session, project_ids=project_ids))
     name = wanted if wanted in names else names[0] if len(names) == 1 else ""
     its = projects.find_project(session, name) if name else None
     if its is None:

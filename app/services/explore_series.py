@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -80,7 +80,12 @@ class Explored:
 
 
 def explore_series(
-    session: Session, query: str, chosen: Mapping[str, str], *, project_id: int | None, page: int = 1
+    session: Session,
+    query: str,
+    chosen: Mapping[str, str],
+    *,
+    project_ids: Collection[int] | None,
+    page: int = 1,
 ) -> Explored:
     """Return a page of the series that have all of the words and all of the values that are chosen.
 
@@ -88,14 +93,14 @@ def explore_series(
         session: the session.
         query: words that a series' project, benchmark, parameters, metric or device class has, in any order.
         chosen: values of facets, by the facets' names.
-        project_id: the one project that the reader may see; None for all.
+        project_ids: the projects that the reader may see; None for all.
         page: from 1.
     """
-    sought = Sought(tuple(query.split()), dict(chosen), project_id)
+    sought = Sought(tuple(query.split()), dict(chosen), project_ids)
     rows = explorer.find(session, sought, limit=PAGE, offset=(page - 1) * PAGE)
     total = explorer.total(session, sought)
     facets = {name: _facet(session, sought, name) for name in FACETS}
-    is_empty = not total and not explorer.total(session, Sought(project_id=project_id))
+    is_empty = not total and not explorer.total(session, Sought(project_ids=project_ids))
     return Explored(tuple(series_lines(session, rows)), total, facets, is_empty)
 
 

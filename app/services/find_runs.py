@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from app.domain.errors import UsageError
 from app.services.access import Principal
 from app.services.query_runs import upload_name
-from app.services.visibility import bound_project, visible_project
+from app.services.visibility import chosen_projects
 from app.store.repositories import run_list
 from app.store.repositories.run_list import Brought, MeasuredRun, PostedRun, SoughtRuns
 
@@ -75,10 +75,9 @@ def find_runs(
         NotFoundError: there is no such project.
         UsageError: `commit` are no digits of one, or `before` is no place.
     """
-    its = visible_project(session, principal, project).id if project is not None else None
-    bound = bound_project(principal)
+    among = chosen_projects(session, principal, project)
     commit = sought.pop("commit")
-    wanted = SoughtRuns(bound if its is None else its, commit=_commit(commit), **sought)
+    wanted = SoughtRuns(among, commit=_commit(commit), **sought)
     place = _Place.read(before) if before is not None else _Place()
     lists: list[Sequence[_Line]] = [
         run_list.measured(session, wanted, before=place.run, limit=limit + 1),

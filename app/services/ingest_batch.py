@@ -63,7 +63,7 @@ def ingest_batch(session: Session, principal: Principal, body: bytes, *, now: da
 
     Raises:
         PayloadError: there is no line, or there are too many.
-        AccessError: the principal is bound to another project.
+        AccessError: the principal may not post to the project.
     """
     found = [_read(line, now) for line in _lines(body)]
     documents = [one for one in found if isinstance(one, _Document)]

@@ -12,9 +12,9 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from app.domain.errors import AccessError, ConflictError, PayloadError, Problem
+from app.domain.errors import ConflictError, PayloadError, Problem
 from app.formats.results_payload import PostedResult, ResultsPayload, read_payload
-from app.services.access import Principal
+from app.services.access import Principal, Scope
 from app.services.announce_results import announced
 from app.services.query_runs import upload_name
 from app.store.pipeline import in_one_trip
@@ -49,7 +49,7 @@ def ingest_results(
     Raises:
         PayloadError: it is refused, with paths; `unit_mismatch` or `direction_mismatch` where a series exists
             in another unit or direction.
-        AccessError: the principal is bound to another project.
+        AccessError: the principal may not post to the project.
         ConflictError: another document was posted under the key (`idempotency_conflict`).
     """
     payload = read_payload(body, now=now)
@@ -99,7 +99,7 @@ class _Posting:
         if found is None:
             made = project_of(self._session, self._principal, self._payload.project)
             return KnownProject(made.id, made.branch)
-        require_bound(self._principal, found.id, self._payload.project)
+        self._principal.require_for(Scope.RESULTS_WRITE, found.id, self._payload.project)
         return found
 
     def _environment(self) -> int:
@@ -155,19 +155,13 @@ def _checked(key: str | None) -> str | None:
 
 
 def project_of(session: Session, principal: Principal, name: str) -> Project:
-    """Return the project to post to. Raises AccessError where the principal is bound to another."""
-    if principal.project_id is None:
+    """Return the project to post to, made if it is new and the principal may post to any. Raises AccessError."""
+    if principal.where(Scope.RESULTS_WRITE) is None:
         return projects.project(session, name)
     project = projects.find_project(session, name)
-    require_bound(principal, None if project is None else project.id, name)
+    principal.require_for(Scope.RESULTS_WRITE, project.id if project else 0, name)
     assert project is not None
     return project
-
-
-def require_bound(principal: Principal, project_id: int | None, name: str) -> None:
-    """Raise AccessError where the principal is bound to another project than this one."""
-    if principal.project_id is not None and principal.project_id != project_id:
-        raise AccessError(f"the token {principal.name!r} is bound to another project than {name!r}")
 
 
 def environment_facts(environment: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:

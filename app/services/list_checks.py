@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -64,7 +64,7 @@ def list_checks(
     session: Session,
     *,
     project: str | None = None,
-    project_id: int | None = None,
+    project_ids: Collection[int] | None = None,
     commit_id: int | None = None,
     before: int | None = None,
     limit: int = PAGE,
@@ -74,7 +74,7 @@ def list_checks(
     Args:
         session: the session.
         project: only those of the project of this name.
-        project_id: the one project that the reader may see; None for all.
+        project_ids: the projects that the reader may see; None for all.
         commit_id: only those that the commit is base or head of.
         before: only those older than this check.
         limit: the most checks to return.
@@ -83,7 +83,7 @@ def list_checks(
         session,
         limit=limit + 1,
         project=project,
-        project_id=project_id,
+        project_ids=project_ids,
         before=before,
         commit_id=commit_id,
     )
@@ -92,7 +92,7 @@ def list_checks(
     progress = _progress(checks.job_counts(session, unfinished)) if unfinished else {}
     return CheckList(
         lines=tuple(_line(*row, progress) for row in shown),
-        projects=tuple(projects.names(session, project_id=project_id)),
+        projects=tuple(projects.names(session, project_ids=project_ids)),
         older=shown[-1][0].id if len(found) > limit else None,
     )
 

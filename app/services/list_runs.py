@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -58,7 +59,7 @@ class RunList:
 def list_runs(
     session: Session,
     *,
-    project_id: int | None = None,
+    project_ids: Collection[int] | None = None,
     commit_id: int | None = None,
     before: int | None = None,
     limit: int = PAGE,
@@ -67,12 +68,12 @@ def list_runs(
 
     Args:
         session: the session.
-        project_id: the one project that the reader may see; None for all.
+        project_ids: the projects that the reader may see; None for all.
         commit_id: only those that measured the commit on either arm.
         before: only those older than this run.
         limit: the most runs to return.
     """
-    found = runs.recent(session, limit + 1, before=before, project_id=project_id, commit_id=commit_id)
+    found = runs.recent(session, limit + 1, before=before, project_ids=project_ids, commit_id=commit_id)
     shown = found[:limit]
     counts = runs.invocation_counts(session, [context.run.id for context in shown]) if shown else {}
     return RunList(

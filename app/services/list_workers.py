@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -26,7 +27,7 @@ class DeviceLine:
     quarantine: Quarantine | None
     grade: str | None
     self_check: SelfCheck | None
-    """Its last A/A; withheld from readers that are bound to a project, as it may be another's run."""
+    """Its last A/A; withheld from readers that may not see every project, as it may be another's run."""
     epoch: Epoch | None
     now: Occupation | None
     is_hidden: bool
@@ -54,14 +55,14 @@ class WorkerLine:
 
 
 def list_workers(
-    session: Session, *, live_for: timedelta, project_id: int | None = None
+    session: Session, *, live_for: timedelta, project_ids: Collection[int] | None = None
 ) -> tuple[WorkerLine, ...]:
     """Return all workers in five statements, and one for each device in quarantine, live ones first, then by name.
 
     Args:
         session: the session.
         live_for: how long after its last contact a worker counts as live.
-        project_id: the one project that the reader may see; what devices do for others is withheld.
+        project_ids: the projects that the reader may see; what devices do for others is withheld. None for all.
     """
     now = clock.now(session)
     occupied = {occupation.device_id: occupation for occupation in fleet.occupations(session)}
@@ -71,7 +72,7 @@ def list_workers(
     devices: dict[int, list[DeviceLine]] = {}
     for device in known:
         machine = (checks.get(device.id), epochs.get(device.id), quarantines.get(device.id))
-        line = _device(device, machine, occupied.get(device.id), project_id, now)
+        line = _device(device, machine, occupied.get(device.id), project_ids, now)
         devices.setdefault(device.worker_id, []).append(line)
     lines = [
         _worker(worker, tuple(devices.get(worker.id, ())), is_live=worker.last_seen_at > now - live_for)
@@ -99,11 +100,13 @@ def _device(
     device: Device,
     machine: tuple[SelfCheck | None, Epoch | None, Quarantine | None],
     occupation: Occupation | None,
-    project_id: int | None,
+    project_ids: Collection[int] | None,
     now: datetime,
 ) -> DeviceLine:
     check, epoch, quarantine = machine
-    is_hidden = occupation is not None and project_id not in (None, occupation.project_id)
+    is_hidden = (
+        occupation is not None and project_ids is not None and occupation.project_id not in project_ids
+    )
     rests = device.available_at if device.available_at and device.available_at > now else None
     return DeviceLine(
         device_class=device.device_class,
@@ -113,7 +116,7 @@ def _device(
         health=device.health,
         quarantine=quarantine,
         grade=check.grade if check else None,
-        self_check=check if project_id is None else None,
+        self_check=check if project_ids is None else None,
         epoch=epoch,
         now=None if is_hidden else occupation,
         is_hidden=is_hidden,

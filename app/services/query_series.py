@@ -15,7 +15,7 @@ from app.services.paging import page_end
 from app.services.query_changes import standing_changes
 from app.services.query_runs import run_name
 from app.services.series_document import series_document, visible_series
-from app.services.visibility import bound_project, visible_project
+from app.services.visibility import visible_project, visible_projects
 from app.store.repositories import explorer
 from app.store.repositories import series as series_rows
 from app.store.repositories.explorer import Sought
@@ -45,7 +45,7 @@ def list_series(
     """
     if "project" in chosen:
         visible_project(session, principal, chosen["project"])
-    sought = Sought(tuple(words), dict(chosen), bound_project(principal))
+    sought = Sought(tuple(words), dict(chosen), visible_projects(principal))
     rows = explorer.find(session, sought, limit=limit + 1, after=after)
     shown = rows[:limit]
     ids = [row.id for row, _, _ in shown]

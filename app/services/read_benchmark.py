@@ -46,7 +46,7 @@ def read_benchmark(
     Raises NotFoundError for an unknown project, and for a benchmark that it has no series of.
     """
     its_project = visible_project(session, principal, project)
-    sought = Sought((), {"project": its_project.name, "benchmark": name}, its_project.id)
+    sought = Sought((), {"project": its_project.name, "benchmark": name}, {its_project.id})
     total = explorer.total(session, sought)
     if not total:
         raise NotFoundError(f"{its_project.name!r} has no series of a benchmark {name[:80]!r}")
@@ -63,5 +63,5 @@ def read_benchmark(
         cost=cost,
         written=Written(**cost.written) if cost.written else None,
         raised=raised_changes(session, its_project.id, name),
-        quality=quality_of(session, its_project.id, name),
+        quality=quality_of(session, {its_project.id}, name),
     )

@@ -18,7 +18,7 @@ from app.services.list_checks import CheckLine, commit_ref, list_checks
 from app.services.list_runs import RunLine, list_runs
 from app.services.query_changes import is_worse
 from app.services.query_runs import upload_name
-from app.services.visibility import bound_project, visible_project
+from app.services.visibility import visible_project, visible_projects
 from app.store.repositories import changes, projects, sides
 from app.store.repositories.changes import ChangeContext
 from app.store.tables import Commit, Project
@@ -115,7 +115,7 @@ def read_commit(session: Session, principal: Principal | None, project: str, dig
     standing = changes.find(
         session, project_id=its_project.id, commit_id=commit.id, states=STANDING, limit=MOST_CHANGES
     )
-    bound = its_project.id
+    its_own = frozenset({its_project.id})
     return CommitDetail(
         project=its_project.name,
         commit=commit_ref(commit),
@@ -128,14 +128,14 @@ def read_commit(session: Session, principal: Principal | None, project: str, dig
         pairs=tuple(_by_device(pair for pair in pairs if pair.base)),
         alone=tuple(pair for pair in pairs if not pair.base),
         changes=tuple(sorted(map(_change, standing), key=_most_worse)),
-        checks=list_checks(session, project_id=bound, commit_id=commit.id, limit=MOST).lines,
-        runs=list_runs(session, project_id=bound, commit_id=commit.id, limit=MOST).lines,
+        checks=list_checks(session, project_ids=its_own, commit_id=commit.id, limit=MOST).lines,
+        runs=list_runs(session, project_ids=its_own, commit_id=commit.id, limit=MOST).lines,
         uploads=_uploads(pairs),
     )
 
 
 def _only_project(session: Session, principal: Principal | None) -> str:
-    names = projects.names(session, project_id=bound_project(principal))
+    names = projects.names(session, project_ids=visible_projects(principal))
     if len(names) != 1:
         raise UsageError(
             "there are several projects; say of which the commit is: ?project=NAME", code="no_project"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -128,14 +128,19 @@ class RunDetail:
 
 
 def read_run(
-    session: Session, run_id: int, *, project_id: int | None = None, page: int = 1, results_page: int = 1
+    session: Session,
+    run_id: int,
+    *,
+    project_ids: Collection[int] | None = None,
+    page: int = 1,
+    results_page: int = 1,
 ) -> RunDetail:
     """Return the run with page `page` (from 1) of its cases' raw timings, and `results_page` of its results.
 
-    Raises NotFoundError for an unknown run, and for one of another project where `project_id` names one.
+    Raises NotFoundError for an unknown run, and for one of none of the projects, where `project_ids` names some.
     """
     context = runs.with_context(session, run_id)
-    if context is None or project_id not in (None, context.run.project_id):
+    if context is None or (project_ids is not None and context.run.project_id not in project_ids):
         raise NotFoundError(f"there is no run {run_id}")
     found = runs.invocations(session, run_id)
     environment = runs.environment_of(session, context.run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -32,14 +33,14 @@ class UploadDetail:
 
 
 def read_upload(
-    session: Session, upload_id: int, *, project_id: int | None = None, page: int = 1
+    session: Session, upload_id: int, *, project_ids: Collection[int] | None = None, page: int = 1
 ) -> UploadDetail:
     """Return the upload with page `page` (from 1) of its results.
 
-    Raises NotFoundError for an unknown upload, and for one of another project where `project_id` names one.
+    Raises NotFoundError for an unknown upload, and for one of none of the projects, where `project_ids` names some.
     """
     context = uploads.with_context(session, upload_id)
-    if context is None or project_id not in (None, context.project.id):
+    if context is None or (project_ids is not None and context.project.id not in project_ids):
         raise NotFoundError(f"there is no run {upload_name(upload_id)!r}")
     return UploadDetail(
         name=upload_name(upload_id),

@@ -10,10 +10,10 @@ from sqlalchemy.orm import Session
 
 from app.analysis.sequential import ALPHA
 from app.config import ServiceSettings
-from app.domain.errors import AccessError, ConflictError, UsageError
+from app.domain.errors import ConflictError, UsageError
 from app.domain.jobs import JobState
 from app.domain.results import CommitRef
-from app.services.access import Principal
+from app.services.access import Principal, Scope
 from app.services.capacity import live_classes, say_if_quarantined, why_no_capacity
 from app.services.check_request import CheckRequest
 from app.services.job_of_suite import JobContext, job_of_suite
@@ -30,13 +30,13 @@ def request_check(
 ) -> Check:
     """Store the check with its jobs and wake the agents; return the check, an existing one for a known key.
 
-    Raises UsageError for a suite that the settings do not have, AccessError for another project than the token's.
+    Raises UsageError for a suite that the settings do not have, AccessError for a project whose checks are not the
+    principal's to ask for.
     """
     suites = {suite.name: suite for suite in wanted.settings.suites}
     _refuse_unknown(wanted, suites)
     project = projects.project(session, wanted.settings.project.name)
-    if principal.project_id not in (None, project.id):
-        raise AccessError(f"the token {principal.name!r} is bound to another project than {project.name!r}")
+    principal.require_for(Scope.JOBS_CREATE, project.id, project.name)
     if not wanted.untrusted and wanted.base_branch != "":  # what was picked by hand says nothing of it
         project.branch = wanted.settings.project.branch
     request, new = _request(session, project, principal, wanted)

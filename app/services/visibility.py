@@ -1,23 +1,23 @@
-"""What a reader may see: a principal that is bound to a project sees nothing of any other."""
+"""What a reader may see: whoever may read some projects sees nothing of any other."""
 
 from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFoundError
-from app.services.access import Principal
+from app.services.access import Principal, Scope
 from app.store.repositories import checks, projects
 from app.store.tables import Check, Project
 
 
 def may_see(principal: Principal | None, project_id: int) -> bool:
     """Say whether the reader may see this project; nobody in particular (None) may where reading is open."""
-    return principal is None or principal.project_id in (None, project_id)
+    return principal is None or principal.may(Scope.RESULTS_READ, project_id)
 
 
-def bound_project(principal: Principal | None) -> int | None:
-    """Return the only project that the reader may see, or None for all."""
-    return principal.project_id if principal else None
+def visible_projects(principal: Principal | None) -> frozenset[int] | None:
+    """Return the projects that the reader may see, or None for all."""
+    return principal.where(Scope.RESULTS_READ) if principal else None
 
 
 def visible_check(session: Session, principal: Principal | None, check_id: int) -> Check:
@@ -36,11 +36,11 @@ def visible_project(session: Session, principal: Principal | None, name: str) ->
     return project
 
 
-def chosen_project(session: Session, principal: Principal | None, name: str | None) -> int | None:
-    """Return the project of this name; without a name the only one that the reader may see, or None for all.
+def chosen_projects(session: Session, principal: Principal | None, name: str | None) -> frozenset[int] | None:
+    """Return the project of this name; without a name those that the reader may see, or None for all.
 
     Raises NotFoundError for one that is not there, or not to be seen.
     """
     if name:
-        return visible_project(session, principal, name).id
-    return bound_project(principal)
+        return frozenset({visible_project(session, principal, name).id})
+    return visible_projects(principal)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from app.web import (
+    account,
     alerts,
     badges,
     benchmarks,
@@ -18,6 +19,7 @@ from app.web import (
     fleet,
     health,
     measure,
+    project_access,
     runs,
     series,
     shared,
@@ -43,5 +45,7 @@ for _pages in (
     fleet,
     health,
     sign_in,
+    account,
+    project_access,
 ):
     router.include_router(_pages.router)

@@ -15,9 +15,10 @@ from app.services.alerts.answer_alerts import Answer, answer_alerts
 from app.services.alerts.detector_quality import read_quality
 from app.services.alerts.read_alerts import list_alerts, read_alert
 from app.services.alerts.report_missed import report_missed
+from app.services.saved_searches import kept_searches
 from app.store.repositories import projects
 from app.web.addresses import address
-from app.web.deps import Answerer, Before, BoundProject, Id, Text, Viewer
+from app.web.deps import Answerer, Before, Id, Projects, Text, Viewer
 from app.web.following import lead_to
 from app.web.guard import local_path
 from app.web.render import page
@@ -36,14 +37,14 @@ def show_alerts(
     service: ServiceDep,
     session: SessionDep,
     viewer: Viewer,
-    project_id: BoundProject,
+    project_ids: Projects,
     project: Text = "",
     state: StateWord = "open",
     owner: Annotated[str | None, Query(max_length=200, pattern=r"^[^\x00]*$")] = None,
     before: Before = None,
 ) -> Response:
     """Show alerts, the newest first: those that are open, if nothing else is wanted."""
-    return _list(request, service, session, viewer, project_id, project, state, owner, before)
+    return _list(request, service, session, viewer, project_ids, project, state, owner, before)
 
 
 def _list(
@@ -51,7 +52,7 @@ def _list(
     service: Service,
     session: SessionDep,
     viewer: Principal | None,
-    project_id: int | None,
+    project_ids: frozenset[int] | None,
     project: str = "",
     state: StateWord = "open",
     owner: str | None = None,
@@ -76,9 +77,11 @@ def _list(
         given=given,
         state=str(state),
         problem=problem,
-        projects=projects.names(session, project_id=project_id),
+        projects=projects.names(session, project_ids=project_ids),
         quality=read_quality(session, viewer, project or None),
         may_answer=_may_answer(viewer),
+        may_answer_of=lambda its: _may_answer(viewer, its.project_id),
+        kept=kept_searches(session, viewer, "/alerts"),
         ALERT=ALERT,
         here_with=lambda **changed: address("/alerts", given | {"before": None} | changed),
     )
@@ -90,7 +93,7 @@ def take_answers(
     service: ServiceDep,
     session: SessionDep,
     answerer: Answerer,
-    project_id: BoundProject,
+    project_ids: Projects,
     form: Form,
 ) -> Response:
     """Answer the chosen alerts, and lead back to the list."""
@@ -100,7 +103,7 @@ def take_answers(
             session, answerer, [int(id_) for id_ in chosen if id_.isdigit()], _answer(form, answerer)
         )
     except DataError as error:
-        return _list(request, service, session, answerer, project_id, problem=str(error))
+        return _list(request, service, session, answerer, project_ids, problem=str(error))
     return lead_to(request, local_path(form.get("next") or "/alerts"), service, session)
 
 
@@ -120,13 +123,14 @@ def _one(
     alert_id: int,
     problem: str = "",
 ) -> Response:
+    alert = read_alert(session, viewer, alert_id, settings=service.settings)
     return page(
         request,
         "alert.html",
         status=422 if problem else 200,
-        alert=read_alert(session, viewer, alert_id, settings=service.settings),
+        alert=alert,
         problem=problem,
-        may_answer=_may_answer(viewer),
+        may_answer=_may_answer(viewer, alert.line.project_id),
     )
 
 
@@ -177,5 +181,6 @@ def _answer(form: dict[str, str], answerer: Principal) -> Answer:
     return Answer(AlertState(state) if state else None, owner if is_meant else None, form.get("comment", ""))
 
 
-def _may_answer(viewer: Principal | None) -> bool:
-    return viewer is not None and viewer.may(Scope.ALERTS_WRITE)
+def _may_answer(viewer: Principal | None, project_id: int | None = None) -> bool:
+    """Say whether the viewer may answer alerts of a project, or of any."""
+    return viewer is not None and viewer.may(Scope.ALERTS_WRITE, project_id)

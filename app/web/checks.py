@@ -20,7 +20,7 @@ from app.services.read_attention import Attention, read_attention
 from app.services.read_check import read_check
 from app.services.render_report import report_html
 from app.store.repositories import checks, forge
-from app.web.deps import Before, BoundProject, Id, Live, Viewer
+from app.web.deps import Before, Id, Live, Projects, Viewer
 from app.web.guard import report_policy, secure
 from app.web.render import page
 
@@ -30,10 +30,10 @@ REFRESH_LIST_S = 5
 REFRESH_CHECK_S = 2
 
 
-def require_visible(check_id: Id, session: SessionDep, project_id: BoundProject) -> int:
+def require_visible(check_id: Id, session: SessionDep, project_ids: Projects) -> int:
     """Return the check's id. Raises NotFoundError for an unknown one, and for one that is not to be seen."""
     check = checks.one(session, check_id)
-    if check is None or project_id not in (None, check.project_id):
+    if check is None or (project_ids is not None and check.project_id not in project_ids):
         raise NotFoundError(f"there is no check {check_id}")
     return check_id
 
@@ -47,13 +47,13 @@ def show_checks(
     service: ServiceDep,
     session: SessionDep,
     viewer: Viewer,
-    project_id: BoundProject,
+    project_ids: Projects,
     project: Annotated[str | None, Query(max_length=1_000)] = None,
     before: Before = None,
     live: Live = True,
 ) -> Response:
     """Show what needs attention, and the newest checks."""
-    found = list_checks(session, project=project or None, project_id=project_id, before=before)
+    found = list_checks(session, project=project or None, project_ids=project_ids, before=before)
     every = REFRESH_LIST_S if found.is_moving and live and before is None else None
     return page(
         request,

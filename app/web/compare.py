@@ -13,7 +13,7 @@ from app.domain.results import case_label
 from app.services.compare_stored import Compared, Pair, Wanted, compare_stored, worst_first
 from app.services.comparison_choices import comparison_choices
 from app.web.addresses import address
-from app.web.deps import BoundProject, PageNumber, Text, Viewer
+from app.web.deps import PageNumber, Projects, Text, Viewer
 from app.web.render import page
 
 router = APIRouter(prefix="/compare")
@@ -30,7 +30,7 @@ def show_comparison(
     request: Request,
     session: SessionDep,
     viewer: Viewer,
-    project_id: BoundProject,
+    project_ids: Projects,
     project: Text = "",
     base: Text = "",
     head: Text = "",
@@ -40,7 +40,7 @@ def show_comparison(
     at: PageNumber = 1,
 ) -> Response:
     """Show the form, and where both sides are named the pairs that have all of the words of `q`, the worst first."""
-    choices = comparison_choices(session, project, project_id=project_id)
+    choices = comparison_choices(session, project, project_ids=project_ids)
     given = {
         "project": choices.project,
         "base": base,

@@ -1,4 +1,4 @@
-"""What the pages share: who is looking, and the one project that they may be bound to."""
+"""What the pages share: who is looking, and the projects that they may see."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Annotated
 
 from fastapi import Depends, Path, Query, Request
 
-from app.api.deps import ServiceDep, SessionDep, get_principal
+from app.api.deps import ServiceDep, SessionDep, as_reader, who_asks
 from app.domain.errors import AccessError
-from app.services.access import Principal, Scope, principal_of_cookie
-from app.services.visibility import bound_project
+from app.services.access import Principal, Scope
+from app.services.visibility import visible_projects
 from app.web.guard import cookie_of
 
 _LARGEST_ID = 2**63 - 1
@@ -26,25 +26,25 @@ def get_viewer(request: Request, service: ServiceDep, session: SessionDep) -> Pr
 
     Raises SignInRequiredError, and AccessError for a token that may not read.
     """
-    principal = _principal(request, session)
+    principal = who_asks(request, service, session, cookie_of(request))
+    request.state.viewer = principal
     if principal is None and not service.settings.anonymous_read:
         raise SignInRequiredError("sign in to see this page")
-    if principal is not None:
-        principal.require(Scope.RESULTS_READ)
+    return None if principal is None else as_reader(principal, service)
+
+
+def get_person(request: Request, service: ServiceDep, session: SessionDep) -> Principal:
+    """Return who is signed in, whatever they may read. Raises SignInRequiredError."""
+    principal = who_asks(request, service, session, cookie_of(request))
     request.state.viewer = principal
+    if principal is None:
+        raise SignInRequiredError("sign in to see this page")
     return principal
 
 
-def _principal(request: Request, session: SessionDep) -> Principal | None:
-    if request.headers.get("authorization"):
-        return get_principal(request, session)
-    cookie = cookie_of(request)
-    return principal_of_cookie(session, cookie) if cookie else None
-
-
-def get_bound_project(viewer: Annotated[Principal | None, Depends(get_viewer)]) -> int | None:
-    """Return the only project that the viewer may see, or None for all."""
-    return bound_project(viewer)
+def get_projects(viewer: Annotated[Principal | None, Depends(get_viewer)]) -> frozenset[int] | None:
+    """Return the projects that the viewer may see, or None for all."""
+    return visible_projects(viewer)
 
 
 def get_asker(viewer: Annotated[Principal | None, Depends(get_viewer)]) -> Principal:
@@ -65,8 +65,10 @@ def get_answerer(viewer: Annotated[Principal | None, Depends(get_viewer)]) -> Pr
 
 Answerer = Annotated[Principal, Depends(get_answerer)]
 Asker = Annotated[Principal, Depends(get_asker)]
+SignedIn = Annotated[Principal, Depends(get_person)]
 Viewer = Annotated[Principal | None, Depends(get_viewer)]
-BoundProject = Annotated[int | None, Depends(get_bound_project)]
+Projects = Annotated[frozenset[int] | None, Depends(get_projects)]
+"""Those that the viewer may see; None for all."""
 Id = Annotated[int, Path(ge=1, le=_LARGEST_ID)]
 Text = Annotated[str, Query(max_length=500, pattern=r"^[^\x00]*$")]
 PageNumber = Annotated[int, Query(ge=1, le=100_000)]

@@ -16,7 +16,6 @@ from starlette.responses import Response
 from app.api.deps import COOKIE
 from app.config import ServiceSettings
 from app.domain.errors import AccessError
-from app.services.access import SESSION_TTL
 from app.web.static import static_text
 
 PAGE_POLICY = (
@@ -64,7 +63,7 @@ def set_cookie(response: Response, request: Request, value: str) -> None:
     response.set_cookie(
         _cookie_name(request),
         value,
-        max_age=round(SESSION_TTL.total_seconds()),
+        max_age=round(request.app.state.service.settings.session_ttl_s),
         path="/",
         secure=_is_https(request),
         httponly=True,

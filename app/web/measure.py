@@ -49,7 +49,7 @@ def _form(
     problem: str | None = None,
 ) -> Response:
     its = read_measurable(session, viewer, project)
-    may_ask = viewer is not None and viewer.may(Scope.JOBS_CREATE)
+    may_ask = viewer is not None and viewer.may(Scope.JOBS_CREATE, its.project_id)
     return page(
         request,
         "measure.html",

@@ -14,11 +14,12 @@ from app.services.access import Scope
 from app.services.badge_links import series_link, series_path
 from app.services.explore_series import PAGE, explore_series
 from app.services.read_trend import read_trend
+from app.services.saved_searches import kept_searches
 from app.services.siblings import BESIDE, siblings_of
 from app.services.trend_document import trend_document
 from app.store.repositories.explorer import FACETS
 from app.web.addresses import address
-from app.web.deps import BoundProject, Id, PageNumber, Text, Viewer
+from app.web.deps import Id, PageNumber, Projects, Text, Viewer
 from app.web.mark_words import script_words
 from app.web.picture_scale import ladder
 from app.web.render import page
@@ -33,7 +34,8 @@ Row = Annotated[int | None, Query(ge=0, lt=2**31)]
 def show_explorer(
     request: Request,
     session: SessionDep,
-    project_id: BoundProject,
+    viewer: Viewer,
+    project_ids: Projects,
     q: Text = "",
     project: Text = "",
     benchmark: Text = "",
@@ -44,7 +46,7 @@ def show_explorer(
     """Show the series that are looked for; `at` is the page."""
     given = {"project": project, "benchmark": benchmark, "metric": metric, "device_class": device_class}
     chosen = {name: given[name] for name in FACETS if given[name]}
-    found = explore_series(session, q, chosen, project_id=project_id, page=at)
+    found = explore_series(session, q, chosen, project_ids=project_ids, page=at)
     return page(
         request,
         "series_list.html",
@@ -52,6 +54,7 @@ def show_explorer(
         query=q,
         chosen=chosen,
         at=at,
+        kept=kept_searches(session, viewer, "/series"),
         pages=-(-found.total // PAGE),
         here_with=lambda **changed: address("/series", {"q": q, **given, **changed}),
     )
@@ -90,7 +93,7 @@ def show_series(
         voids={point.row: point for point in trend.marks.void},
         siblings=siblings_of(session, trend.series, trend.case, beside),
         most_beside=BESIDE,
-        may_answer=viewer is not None and viewer.may(Scope.ALERTS_WRITE),
+        may_answer=viewer is not None and viewer.may(Scope.ALERTS_WRITE, trend.project.id),
         badge=series_link(session, service.settings, trend.series, trend.case),
         badge_path=series_path(trend.series),
         data=_data(

@@ -1,4 +1,4 @@
-"""Signing in with a token, and out: a browser session in a cookie that no script can read."""
+"""Signing in, by name and password or with a token, and out: a session in a cookie that no script can read."""
 
 from __future__ import annotations
 
@@ -6,17 +6,24 @@ from typing import Annotated
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Depends, Request, Response
+from sqlalchemy.orm import Session
 from starlette.responses import RedirectResponse
 
-from app.api.deps import SessionDep, read_body
+from app.api.deps import ServiceDep, SessionDep, read_body
 from app.domain.errors import AccessError
-from app.services.access import Scope, principal_of_token, sign_in, sign_out
+from app.reports.words import count
+from app.services.sign_in import Browser, sign_in_by_password, sign_in_by_token, sign_out
+from app.services.throttle import count_attempt
+from app.services.user_names import user_name
 from app.web.guard import cookie_of, delete_cookie, local_path, require_same_origin, secure, set_cookie
 from app.web.render import page
+from app.wiring import Service
 
 router = APIRouter()
 
 MAX_FORM_B = 16 * 2**10
+
+UNKNOWN_TOKEN = "This token is not valid here. It may be incomplete, expired, revoked, or of another service."  # noqa: S105
 
 
 async def read_form(request: Request) -> dict[str, str]:
@@ -31,20 +38,75 @@ Form = Annotated[dict[str, str], Depends(read_form)]
 
 @router.get("/sign-in")
 def show_sign_in(request: Request, next: str = "/") -> Response:
-    """Ask for a token."""
-    return page(request, "sign_in.html", next=local_path(next), problem=None)
+    """Ask for name and password, or a token."""
+    return _form(request, local_path(next))
 
 
 @router.post("/sign-in")
-def take_token(request: Request, session: SessionDep, form: Form) -> Response:
+def take_secret(request: Request, service: ServiceDep, session: SessionDep, form: Form) -> Response:
     """Begin a session and lead on to where the browser wanted to go."""
+    take = _by_token if "token" in form or "by_token" in form else _by_name
+    return take(request, service, session, form)
+
+
+def _by_name(request: Request, service: Service, session: Session, form: dict[str, str]) -> Response:
+    name, password = form.get("name", ""), form.get("password", "")
+    target = local_path(form.get("next"))
+    if not name.strip() or not password:
+        return _form(request, target, "Give your name and your password.", status=401)
+    browser = browser_of(request)
+    with service.database.session() as counting:
+        wait_s = count_attempt(counting, user_name(name), browser.address)
+    if wait_s:
+        return _too_often(request, target, wait_s)
+    cookie = sign_in_by_password(session, service.settings, name, password, browser)
+    if cookie is None:
+        return _form(request, target, "Name or password is wrong.", status=401)
+    return signed_in(request, target, cookie)
+
+
+def _by_token(request: Request, service: Service, session: Session, form: dict[str, str]) -> Response:
     target, token = local_path(form.get("next")), form.get("token", "").strip()
-    problem = _problem(session, token)
-    if problem is not None:
-        return page(request, "sign_in.html", status=401, next=target, problem=problem)
+    if not token:
+        return _form(request, target, "Paste a token first.", status=401, by_token=True)
+    try:
+        cookie = sign_in_by_token(session, service.settings, token, browser_of(request))
+    except AccessError as error:
+        is_unknown = error.code == "unauthenticated"
+        problem = UNKNOWN_TOKEN if is_unknown else str(error)
+        return _form(request, target, problem, status=401, by_token=True)
+    return signed_in(request, target, cookie)
+
+
+def signed_in(request: Request, target: str, cookie: str) -> Response:
+    """Give the browser its session, and lead it on."""
     response = RedirectResponse(target, 303)
-    set_cookie(response, request, sign_in(session, token))
+    set_cookie(response, request, cookie)
     return secure(response, request)
+
+
+def _too_often(request: Request, target: str, wait_s: float) -> Response:
+    minutes = -(-int(wait_s) // 60)
+    problem = f"Too many attempts to sign in. The next one is looked at in {count(minutes, 'minute')}."
+    response = _form(request, target, problem, status=429)
+    response.headers["Retry-After"] = str(-(-int(wait_s) // 1))
+    return response
+
+
+def _form(
+    request: Request, target: str, problem: str | None = None, *, status: int = 200, by_token: bool = False
+) -> Response:
+    return page(request, "sign_in.html", status=status, next=target, problem=problem, by_token=by_token)
+
+
+def browser_of(request: Request) -> Browser:
+    """Return what is known of the browser that asks."""
+    address = request.client.host if request.client else ""
+    return Browser(address, _printed(request.headers.get("user-agent", "")), cookie_of(request))
+
+
+def _printed(text: str) -> str:
+    return "".join(character for character in text if character.isprintable())
 
 
 @router.post("/sign-out")
@@ -56,16 +118,3 @@ def end_session(request: Request, session: SessionDep, form: Form) -> Response:
     response = RedirectResponse("/sign-in", 303)
     delete_cookie(response, request)
     return secure(response, request)
-
-
-def _problem(session: SessionDep, token: str) -> str | None:
-    """Return why this token does not open the pages, or None."""
-    if not token:
-        return "Paste a token first."
-    try:
-        principal = principal_of_token(session, token)
-    except AccessError:
-        return "This token is not valid here. It may be incomplete, expired, revoked, or of another service."
-    if not principal.may(Scope.RESULTS_READ):
-        return f"The token “{principal.name}” may not read results; use one with the scope results:read."
-    return None

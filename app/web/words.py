@@ -10,6 +10,7 @@ from app.reports.alert_words import ALERTS as ALERTS
 from app.reports.words import GRADES as GRADES
 from app.reports.words import QUARANTINE_ENDS as QUARANTINE_ENDS
 from app.reports.words import Word
+from app.services.access import Role, Scope
 from app.services.read_health import Level
 
 RUNNING = Word("…", "running", "running", "it is going on")
@@ -98,3 +99,21 @@ LEVELS: dict[Level, Word] = {
     Level.WARNING: Word("?", "attention", "open", "something waits for somebody"),
     Level.FAULT: Word("⊗", "fault", "fails", "this does not work"),
 }
+
+SCOPES: dict[str, str] = {
+    Scope.ADMIN: "administer",
+    Scope.RESULTS_READ: "read results",
+    Scope.RESULTS_WRITE: "post results",
+    Scope.JOBS_CREATE: "ask for checks and cancel them",
+    Scope.ALERTS_WRITE: "answer alerts",
+    Scope.WORKER: "work",
+    Scope.WORKER_UNTRUSTED: "work for strangers",
+}
+"""What a token may do, after "it may"."""
+
+ROLES: dict[str, str] = {
+    Role.VIEWER: "reads",
+    Role.MAINTAINER: "also asks for checks, answers alerts, posts results",
+    Role.ADMIN: "also gives roles and issues tokens",
+}
+"""What people with a role do in a project."""

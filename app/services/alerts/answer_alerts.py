@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from app.domain.alerts import CLOSED_STATES, OPEN_STATES, AlertEvent, AlertState
 from app.domain.errors import DataError, NotFoundError
 from app.domain.notices import Acceptance
-from app.services.access import Principal
+from app.services.access import Principal, Scope
 from app.services.alerts.raise_alerts import reopen
 from app.services.change_settled import want_following
 from app.services.visibility import may_see
@@ -39,6 +39,7 @@ def answer_alerts(
 
     Raises:
         NotFoundError: one of them is not there, or not to be seen; nothing is done.
+        AccessError: one of them is of a project whose alerts the principal may not answer; nothing is done.
         DataError: it says nothing, is too long, or accepts without a reason.
     """
     _refuse_bad(alert_ids, answer)
@@ -48,6 +49,7 @@ def answer_alerts(
     if missing:
         raise NotFoundError(f"there is no alert {missing[0]} that you may see")
     for row in rows:
+        principal.require(Scope.ALERTS_WRITE, row.project_id)
         _answer(session, row, principal.name, answer)
     return [row.id for row in rows]
 

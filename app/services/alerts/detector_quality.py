@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
@@ -9,7 +10,7 @@ from sqlalchemy.orm import Session
 from app.analysis.proportion import Proportion, proportion
 from app.domain.alerts import REAL, AlertState
 from app.services.access import Principal
-from app.services.visibility import chosen_project
+from app.services.visibility import chosen_projects
 from app.store.repositories import quality
 
 
@@ -45,18 +46,20 @@ def read_quality(
     session: Session, principal: Principal | None, project: str | None = None, benchmark: str | None = None
 ) -> Quality:
     """Return how right the detector was by what people said. Raises NotFoundError for an unknown project."""
-    return quality_of(session, chosen_project(session, principal, project), benchmark)
+    return quality_of(session, chosen_projects(session, principal, project), benchmark)
 
 
-def quality_of(session: Session, project_id: int | None, benchmark: str | None = None) -> Quality:
-    """Return how right the detector was in a project, or of one of its benchmarks."""
-    judged = quality.alerts_with_changes(session, project_id, benchmark)
+def quality_of(
+    session: Session, project_ids: Collection[int] | None, benchmark: str | None = None
+) -> Quality:
+    """Return how right the detector was in some projects (None: in all), or of one benchmark of theirs."""
+    judged = quality.alerts_with_changes(session, project_ids, benchmark)
     real = sum(judged.get(state, 0) for state in REAL)
     false, not_ours = judged.get(AlertState.NOISE, 0), judged.get(AlertState.NOT_OURS, 0)
     return Quality(
         real=real,
         false=false,
-        missed=quality.missed(session, project_id, benchmark),
+        missed=quality.missed(session, project_ids, benchmark),
         not_ours=not_ours,
         open=sum(judged.values()) - real - false - not_ours,
     )

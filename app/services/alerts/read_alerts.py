@@ -17,7 +17,7 @@ from app.domain.results import CommitRef
 from app.services.access import Principal
 from app.services.list_checks import commit_ref
 from app.services.query_changes import is_worse
-from app.services.visibility import chosen_project, may_see
+from app.services.visibility import chosen_projects, may_see
 from app.store.repositories import alerts
 from app.store.repositories.alerts import Listed, Told
 from app.store.tables import Check, Repository
@@ -66,6 +66,7 @@ class AlertLine:
 
     id: int
     project: str
+    project_id: int
     branch: str
     state: AlertState
     owner: str | None
@@ -134,15 +135,15 @@ def list_alerts(
 
     Raises NotFoundError for an unknown project.
     """
-    project_id = chosen_project(session, principal, project)
+    project_ids = chosen_projects(session, principal, project)
     found = alerts.listed(
-        session, project_id=project_id, states=states, owner=owner, before=before, limit=limit + 1
+        session, project_ids=project_ids, states=states, owner=owner, before=before, limit=limit + 1
     )
     shown = found[:limit]
     return AlertList(
         lines=tuple(_lines(session, shown, settings, FEW)),
-        counts=alerts.counts(session, project_id),
-        owners=tuple(alerts.owners(session, project_id)),
+        counts=alerts.counts(session, project_ids),
+        owners=tuple(alerts.owners(session, project_ids)),
         older=shown[-1].alert.id if len(found) > limit else None,
     )
 
@@ -156,13 +157,13 @@ def newest_open(
     limit: int,
 ) -> tuple[tuple[AlertLine, ...], int]:
     """Return the newest open alerts, and how many are open: in one statement where there are none."""
-    project_id = chosen_project(session, principal, project)
+    project_ids = chosen_projects(session, principal, project)
     found = alerts.listed(
-        session, project_id=project_id, states=OPEN_STATES, owner=None, before=None, limit=limit + 1
+        session, project_ids=project_ids, states=OPEN_STATES, owner=None, before=None, limit=limit + 1
     )
     if len(found) <= limit:
         return tuple(_lines(session, found, settings, FEW)), len(found)
-    counts = alerts.counts(session, project_id)
+    counts = alerts.counts(session, project_ids)
     n_open = sum(counts.get(state, 0) for state in OPEN_STATES)
     return tuple(_lines(session, found[:limit], settings, FEW)), n_open
 
@@ -172,7 +173,7 @@ def read_alert(
 ) -> WholeAlert:
     """Return one alert. Raises NotFoundError, the same for an unknown one and for one not to be seen."""
     found = alerts.listed(
-        session, project_id=None, states=(), owner=None, before=None, limit=1, alert_id=alert_id
+        session, project_ids=None, states=(), owner=None, before=None, limit=1, alert_id=alert_id
     )
     if not found or not may_see(principal, found[0].project.id):
         raise NotFoundError(f"there is no alert {alert_id} that you may see")
@@ -199,6 +200,7 @@ def _lines(
         yield AlertLine(
             id=its.id,
             project=row.project.name,
+            project_id=row.project.id,
             branch=its.branch,
             state=AlertState(its.state),
             owner=its.owner,

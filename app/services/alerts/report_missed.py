@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from app.domain.errors import ConflictError, DataError, NotFoundError
-from app.services.access import Principal
+from app.services.access import Principal, Scope
 from app.services.alerts.answer_alerts import LONGEST
 from app.services.series_document import visible_series
 from app.store.repositories import changes, projects, quality
@@ -24,9 +24,11 @@ def report_missed(
         branch: of the history; None for the project's own.
         note: what else is to be known.
 
-    Raises NotFoundError, DataError for a note that is too long, and ConflictError where a change stands there.
+    Raises NotFoundError, AccessError, DataError for a note that is too long, and ConflictError where a change
+    stands there.
     """
     series, _, project = visible_series(session, principal, series_id)
+    principal.require(Scope.ALERTS_WRITE, project.id)
     if len(note) > LONGEST:
         raise DataError(f"the note has {len(note)} characters; {LONGEST} are stored at the most")
     its_branch = branch or project.branch

@@ -46,7 +46,7 @@ def ask_measure(session: Session, principal: Principal, project: Project, wanted
     Raises AccessError, ConflictError where no repository is connected or the key was used for something else, DataError
     for what names no commit.
     """
-    principal.require(Scope.JOBS_CREATE)
+    principal.require(Scope.JOBS_CREATE, project.id)
     for revision in filter(None, (wanted.head, wanted.base)):
         read_revision(revision)
     repository = connected_repository(session, project)

@@ -178,7 +178,7 @@ def _trouble(seen: Seen | Comparison) -> str:
 
 def _whoever(request: MeasureRequest) -> Principal:
     """Return who asked, as the one who may have measured what is of the request's project."""
-    return Principal(0, request.asked_by, frozenset((Scope.JOBS_CREATE,)), request.project_id)
+    return Principal(request.asked_by, projects={request.project_id: frozenset({Scope.JOBS_CREATE})})
 
 
 def _wanted(asked: Asked, comparison: Comparison, *, is_strange: bool) -> CheckRequest:

@@ -13,10 +13,10 @@ from app.store.tables import MeasureRequest, PullRequest
 
 def can_be_measured_again(session: Session, principal: Principal | None, check_id: int) -> bool:
     """Say whether somebody may have a check made again, and its repository can be reached."""
-    if principal is None or not principal.may(Scope.JOBS_CREATE):
+    found = None if principal is None else checks.with_context(session, check_id)
+    if principal is None or found is None or not principal.may(Scope.JOBS_CREATE, found[1].id):
         return False
-    found = checks.with_context(session, check_id)
-    return found is not None and connected_repository(session, found[1]) is not None
+    return connected_repository(session, found[1]) is not None
 
 
 def measure_again(session: Session, principal: Principal, check_id: int) -> MeasureRequest:

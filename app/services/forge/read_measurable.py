@@ -21,6 +21,7 @@ class Measurable:
     """
 
     name: str
+    project_id: int
     branch: str | None
     suites: tuple[str, ...]
     schedules: tuple[ScheduleLine, ...]
@@ -33,6 +34,7 @@ def read_measurable(session: Session, reader: Principal | None, name: str) -> Me
     newest = checks.newest(session, project.id)
     return Measurable(
         name=project.name,
+        project_id=project.id,
         branch=repository.branch if repository else None,
         suites=tuple(newest.settings.get("suites", ())) if newest else (),
         schedules=read_schedules(session, project.id),

@@ -1,4 +1,4 @@
-"""Tokens, browser sessions, the audit log."""
+"""Tokens, and the audit log."""
 
 from __future__ import annotations
 
@@ -7,27 +7,34 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.store.pipeline import Statement, in_one_trip
-from app.store.tables import BrowserSession, Project, Token
+from app.store.tables import Project, Token, User
 
 
 def live_token(session: Session, public_id: str, *, noted_for: timedelta) -> tuple[Token, bool] | None:
-    """Return the token of this public id unless it has expired or was revoked.
+    """Return the token of this public id unless it has expired, was revoked, or is of a person who is disabled.
 
     With it comes whether its last use was noted less than `noted_for` ago.
     """
     is_noted = func.coalesce(Token.last_used_at > func.clock_timestamp() - noted_for, False)
     row = session.execute(
-        select(Token, is_noted).where(
-            Token.public_id == public_id,
-            Token.revoked_at.is_(None),
-            or_(Token.expires_at.is_(None), Token.expires_at > func.clock_timestamp()),
-        )
+        select(Token, is_noted)
+        .outerjoin(User, User.id == Token.user_id)
+        .where(Token.public_id == public_id, *is_live())
     ).one_or_none()
     return None if row is None else (row[0], row[1])
+
+
+def is_live() -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions under which a token joined with whose it is opens anything."""
+    return (
+        Token.revoked_at.is_(None),
+        or_(Token.expires_at.is_(None), Token.expires_at > func.clock_timestamp()),
+        User.disabled_at.is_(None),
+    )
 
 
 def note_use(session: Session, token: Token) -> None:
@@ -42,10 +49,18 @@ def add_token(session: Session, token: Token) -> Token:
     return token
 
 
-def tokens(session: Session) -> Sequence[tuple[Token, str | None]]:
-    """Return all tokens, the newest last, each with the name of the project that it is bound to."""
-    query = select(Token, Project.name).outerjoin(Project, Project.id == Token.project_id).order_by(Token.id)
-    return [(row[0], row[1]) for row in session.execute(query)]
+def tokens(
+    session: Session, *, project_id: int | None = None
+) -> Sequence[tuple[Token, str | None, User | None]]:
+    """Return all tokens, or a project's, the newest last: each with its project's name, and whose it is."""
+    query = (
+        select(Token, Project.name, User)
+        .outerjoin(Project, Project.id == Token.project_id)
+        .outerjoin(User, User.id == Token.user_id)
+        .order_by(Token.id)
+    )
+    rows = session.execute(query if project_id is None else query.where(Token.project_id == project_id))
+    return [(row[0], row[1], row[2]) for row in rows]
 
 
 def tokens_that_begin(session: Session, prefix: str) -> Sequence[Token]:
@@ -66,45 +81,35 @@ def revoke(session: Session, token: Token) -> bool:
 
 
 def revoke_named(session: Session, name: str) -> None:
-    """Revoke every live token of this name."""
+    """Revoke every live token of the installation that has this name."""
     session.execute(
         update(Token)
-        .where(Token.name == name, Token.revoked_at.is_(None))
+        .where(Token.name == name, Token.user_id.is_(None), Token.revoked_at.is_(None))
         .values(revoked_at=func.clock_timestamp())
     )
 
 
 def has_token_named(session: Session, name: str) -> bool:
-    """Say whether a live token of this name exists."""
-    query = select(func.count()).select_from(Token).where(Token.name == name, Token.revoked_at.is_(None))
-    return bool(session.scalar(query))
+    """Say whether the installation has a live token of this name."""
+    its = Token.name == name, Token.user_id.is_(None), Token.revoked_at.is_(None)
+    return bool(session.scalar(select(func.count()).select_from(Token).where(*its)))
 
 
-def open_browser_session(session: Session, cookie_sha256: str, token_id: int, ttl: timedelta) -> None:
-    """Begin a browser session; sessions that have expired are forgotten on the way."""
-    session.execute(delete(BrowserSession).where(BrowserSession.expires_at < func.clock_timestamp()))
-    now = session.scalar(select(func.clock_timestamp()))
-    assert now is not None
-    session.add(BrowserSession(cookie_sha256=cookie_sha256, token_id=token_id, expires_at=now + ttl))
+def tokens_of_user(session: Session, user_id: int) -> Sequence[tuple[Token, str]]:
+    """Return the live tokens of a person, the newest first, each with the name of its project."""
+    query = (
+        select(Token, Project.name)
+        .join(Project, Project.id == Token.project_id)
+        .join(User, User.id == Token.user_id)
+        .where(Token.user_id == user_id, *is_live())
+        .order_by(Token.id.desc())
+    )
+    return [(row[0], row[1]) for row in session.execute(query)]
 
 
-def token_of_browser(session: Session, cookie_sha256: str) -> Token | None:
-    """Return the token behind a browser session that has not expired, unless it was revoked."""
-    return session.scalars(
-        select(Token)
-        .join(BrowserSession, BrowserSession.token_id == Token.id)
-        .where(
-            BrowserSession.cookie_sha256 == cookie_sha256,
-            BrowserSession.expires_at > func.clock_timestamp(),
-            Token.revoked_at.is_(None),
-            or_(Token.expires_at.is_(None), Token.expires_at > func.clock_timestamp()),
-        )
-    ).one_or_none()
-
-
-def close_browser_session(session: Session, cookie_sha256: str) -> None:
-    """End a browser session."""
-    session.execute(delete(BrowserSession).where(BrowserSession.cookie_sha256 == cookie_sha256))
+def token(session: Session, token_id: int) -> Token | None:
+    """Return the token, or None."""
+    return session.get(Token, token_id)
 
 
 def audit(

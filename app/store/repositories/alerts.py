@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -386,7 +386,7 @@ class Listed:
 def listed(
     session: Session,
     *,
-    project_id: int | None,
+    project_ids: Collection[int] | None,
     states: Collection[AlertState],
     owner: str | None,
     before: int | None,
@@ -414,10 +414,10 @@ def listed(
         .order_by(Alert.id.desc())
         .limit(limit)
     )
-    wanted: Mapping[Any, Any] = {Alert.project_id: project_id, Alert.id: alert_id}
-    for column, value in wanted.items():
-        if value is not None:
-            query = query.where(column == value)
+    if project_ids is not None:
+        query = query.where(Alert.project_id.in_(project_ids))
+    if alert_id is not None:
+        query = query.where(Alert.id == alert_id)
     if states:
         query = query.where(Alert.state.in_(states))
     if owner is not None:
@@ -496,17 +496,17 @@ def history(session: Session, alert_id: int, limit: int) -> Sequence[AlertLog]:
     return session.scalars(newest).all()[::-1]
 
 
-def counts(session: Session, project_id: int | None) -> dict[AlertState, int]:
+def counts(session: Session, project_ids: Collection[int] | None) -> dict[AlertState, int]:
     """Return how many alerts are in each state."""
     query = select(Alert.state, func.count()).group_by(Alert.state)
-    if project_id is not None:
-        query = query.where(Alert.project_id == project_id)
+    if project_ids is not None:
+        query = query.where(Alert.project_id.in_(project_ids))
     return {AlertState(row[0]): row[1] for row in session.execute(query)}
 
 
-def owners(session: Session, project_id: int | None) -> Sequence[str]:
+def owners(session: Session, project_ids: Collection[int] | None) -> Sequence[str]:
     """Return who owns open alerts."""
     query = select(Alert.owner).where(Alert.owner.is_not(None), Alert.state.in_(OPEN_STATES)).distinct()
-    if project_id is not None:
-        query = query.where(Alert.project_id == project_id)
+    if project_ids is not None:
+        query = query.where(Alert.project_id.in_(project_ids))
     return sorted(owner for owner in session.scalars(query) if owner)

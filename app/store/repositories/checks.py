@@ -84,7 +84,7 @@ def recent(
     *,
     limit: int,
     project: str | None = None,
-    project_id: int | None = None,
+    project_ids: Collection[int] | None = None,
     before: int | None = None,
     commit_id: int | None = None,
 ) -> Sequence[tuple[Check, Project, Commit, Commit]]:
@@ -103,8 +103,8 @@ def recent(
     )
     if project is not None:
         query = query.where(Project.name == project)
-    if project_id is not None:
-        query = query.where(Check.project_id == project_id)
+    if project_ids is not None:
+        query = query.where(Check.project_id.in_(project_ids))
     if before is not None:
         query = query.where(Check.id < before)
     if commit_id is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVarTuple
@@ -31,8 +31,8 @@ class Sought:
 
     words: tuple[str, ...] = ()
     chosen: dict[str, str] = field(default_factory=dict)
-    project_id: int | None = None
-    """The one project that the reader may see; None for all."""
+    project_ids: Collection[int] | None = None
+    """The projects that the reader may see; None for all."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def facet(session: Session, sought: Sought, name: str, *, limit: int) -> Sequenc
     others = {key: value for key, value in sought.chosen.items() if key != name}
     column = FACETS[name]
     rows = session.execute(
-        _among(select(column, func.count()), Sought(sought.words, others, sought.project_id))
+        _among(select(column, func.count()), Sought(sought.words, others, sought.project_ids))
         .group_by(column)
         .order_by(func.count().desc(), column)
         .limit(limit)
@@ -160,8 +160,8 @@ def _joined(query: Select[*Columns]) -> Select[*Columns]:
 def _conditions(sought: Sought) -> Iterator[ColumnElement[bool]]:
     for name, value in sought.chosen.items():
         yield FACETS[name] == value
-    if sought.project_id is not None:
-        yield Series.project_id == sought.project_id
+    if sought.project_ids is not None:
+        yield Series.project_id.in_(sought.project_ids)
     for word in sought.words:
         yield _NAMES.icontains(word, autoescape=True)
 

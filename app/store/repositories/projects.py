@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -28,21 +28,21 @@ def find_project(session: Session, name: str) -> Project | None:
     return session.scalars(select(Project).where(Project.name == name)).one_or_none()
 
 
-def names(session: Session, *, project_id: int | None = None) -> Sequence[str]:
-    """Return the names of all projects, or of the one given, in order."""
+def names(session: Session, *, project_ids: Collection[int] | None = None) -> Sequence[str]:
+    """Return the names of all projects, or of those given, in order."""
     query = select(Project.name).order_by(Project.name)
-    return session.scalars(query if project_id is None else query.where(Project.id == project_id)).all()
+    return session.scalars(query if project_ids is None else query.where(Project.id.in_(project_ids))).all()
 
 
-def summaries(session: Session, *, project_id: int | None) -> Sequence[tuple[str, str, int]]:
-    """Return name, branch and number of series of all projects, or of the one given, by name."""
+def summaries(session: Session, *, project_ids: Collection[int] | None) -> Sequence[tuple[str, str, int]]:
+    """Return name, branch and number of series of all projects, or of those given, by name."""
     query = (
         select(Project.name, Project.branch, func.count(Series.id))
         .outerjoin(Series, Series.project_id == Project.id)
         .group_by(Project.id)
         .order_by(Project.name)
     )
-    rows = session.execute(query if project_id is None else query.where(Project.id == project_id))
+    rows = session.execute(query if project_ids is None else query.where(Project.id.in_(project_ids)))
     return [(row[0], row[1], row[2]) for row in rows]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlalchemy import Select, distinct, exists, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
@@ -11,7 +13,7 @@ from app.store.tables import Alert, AlertChange, BenchmarkCase, ChangePoint, Mis
 
 
 def alerts_with_changes(
-    session: Session, project_id: int | None, benchmark: str | None = None
+    session: Session, project_ids: Collection[int] | None, benchmark: str | None = None
 ) -> dict[AlertState, int]:
     """Return how many alerts that tell of changes are in each state; of one benchmark's changes if it is given."""
     query = (
@@ -19,19 +21,19 @@ def alerts_with_changes(
         .join(AlertChange, AlertChange.alert_id == Alert.id)
         .group_by(Alert.state)
     )
-    if project_id is not None:
-        query = query.where(Alert.project_id == project_id)
+    if project_ids is not None:
+        query = query.where(Alert.project_id.in_(project_ids))
     if benchmark is not None:
         query = query.join(ChangePoint, ChangePoint.id == AlertChange.change_point_id)
         query = query.where(ChangePoint.series_id.in_(_series_of(benchmark)))
     return {AlertState(row[0]): row[1] for row in session.execute(query)}
 
 
-def missed(session: Session, project_id: int | None, benchmark: str | None = None) -> int:
+def missed(session: Session, project_ids: Collection[int] | None, benchmark: str | None = None) -> int:
     """Return how many changes people told of that the detector did not find."""
     query = select(func.count()).select_from(MissedChange)
-    if project_id is not None:
-        query = query.where(MissedChange.project_id == project_id)
+    if project_ids is not None:
+        query = query.where(MissedChange.project_id.in_(project_ids))
     if benchmark is not None:
         query = query.where(MissedChange.series_id.in_(_series_of(benchmark)))
     return session.scalar(query) or 0

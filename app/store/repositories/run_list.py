@@ -29,7 +29,7 @@ from app.store.tables import (
 class SoughtRuns:
     """What is looked for; None is everything. `commit` is the beginning of an id in lower case."""
 
-    project_id: int | None = None
+    project_ids: Collection[int] | None = None
     benchmark: str | None = None
     commit: str | None = None
     device_class: str | None = None
@@ -115,8 +115,8 @@ def measured(
 def _measured_conditions(sought: SoughtRuns, before: int | None) -> Iterator[ColumnElement[bool]]:
     if before is not None:
         yield Run.id < before
-    if sought.project_id is not None:
-        yield Run.project_id == sought.project_id
+    if sought.project_ids is not None:
+        yield Run.project_id.in_(sought.project_ids)
     if sought.device_class is not None:
         yield Job.device_class == sought.device_class
     if sought.since is not None:
@@ -155,8 +155,8 @@ def _posted_conditions(
 ) -> Iterator[ColumnElement[bool]]:
     if before is not None:
         yield Upload.id < before
-    if sought.project_id is not None:
-        yield Upload.project_id == sought.project_id
+    if sought.project_ids is not None:
+        yield Upload.project_id.in_(sought.project_ids)
     if sought.commit is not None:
         yield Commit.sha.startswith(sought.commit, autoescape=True)
     if sought.since is not None:
@@ -173,8 +173,8 @@ def _series(session: Session, sought: SoughtRuns) -> Sequence[int] | None:
     if sought.benchmark is None and sought.device_class is None:
         return None
     query = select(Series.id).join(BenchmarkCase, BenchmarkCase.id == Series.case_id)
-    if sought.project_id is not None:
-        query = query.where(Series.project_id == sought.project_id)
+    if sought.project_ids is not None:
+        query = query.where(Series.project_id.in_(sought.project_ids))
     if sought.benchmark is not None:
         query = query.where(BenchmarkCase.benchmark == sought.benchmark)
     if sought.device_class is not None:

@@ -494,7 +494,7 @@ def recent(
     limit: int,
     *,
     before: int | None = None,
-    project_id: int | None = None,
+    project_ids: Collection[int] | None = None,
     commit_id: int | None = None,
 ) -> Sequence[RunContext]:
     """Return the newest runs, or those next older than the run `before`; `commit_id` is on either arm."""
@@ -503,8 +503,8 @@ def recent(
     )
     if before is not None:
         query = query.where(Run.id < before)
-    if project_id is not None:
-        query = query.where(Run.project_id == project_id)
+    if project_ids is not None:
+        query = query.where(Run.project_id.in_(project_ids))
     if commit_id is not None:
         query = query.where((Job.head_commit_id == commit_id) | (Job.base_commit_id == commit_id))
     return [RunContext(*row) for row in session.execute(query)]

@@ -22,6 +22,7 @@ from app.store.tables.origins import Acceptance, Origin
 from app.store.tables.projects import BenchmarkCase, Commit, Project
 from app.store.tables.service import AuditLog, BrowserSession, Key, Outbox, Token
 from app.store.tables.triggers import MeasureRequest, MergeGroup, Schedule, ScheduleTick
+from app.store.tables.users import Membership, SavedSearch, SignInAttempts, User
 from app.store.tables.work import Attempt, Job, LeaseDevice, Request, RequestJob
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "Key",
     "LeaseDevice",
     "MeasureRequest",
+    "Membership",
     "MergeGroup",
     "MissedChange",
     "Origin",
@@ -63,16 +65,19 @@ __all__ = [
     "Result",
     "Run",
     "Sample",
+    "SavedSearch",
     "Schedule",
     "ScheduleTick",
     "SelfCheck",
     "Series",
+    "SignInAttempts",
     "Table",
     "Target",
     "Telemetry",
     "Timing",
     "Token",
     "Upload",
+    "User",
     "Verdict",
     "Watermark",
     "Worker",

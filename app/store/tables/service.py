@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, LargeBinary, text
+from sqlalchemy import CheckConstraint, ForeignKey, Identity, Index, LargeBinary, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.store.tables.base import Id, Now, Table
@@ -22,6 +22,8 @@ class Token(Table):
     name: Mapped[str]
     scopes: Mapped[list[str]]
     project_id: Mapped[int | None] = mapped_column(ForeignKey("project.id"))
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"), index=True)
+    """Whose it is: it may do no more than they may. None for one of the installation's."""
     expires_at: Mapped[datetime | None]
     last_used_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]
@@ -29,13 +31,22 @@ class Token(Table):
 
 
 class BrowserSession(Table):
-    """A signed-in browser: the SHA-256 of its cookie and the token it signed in with."""
+    """A signed-in browser: the SHA-256 of its cookie, and the token or the person that it signed in with."""
 
     __tablename__ = "browser_session"
+    __table_args__ = (CheckConstraint("num_nonnulls(token_id, user_id) = 1", name="one_holder"),)
 
     cookie_sha256: Mapped[str] = mapped_column(primary_key=True)
-    token_id: Mapped[int] = mapped_column(ForeignKey("token.id"))
+    number: Mapped[int] = mapped_column(Identity(), unique=True)
+    """By which pages name it."""
+    token_id: Mapped[int | None] = mapped_column(ForeignKey("token.id"))
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("user_account.id"), index=True)
+    address: Mapped[str] = mapped_column(server_default="")
+    agent: Mapped[str] = mapped_column(server_default="")
+    """What the browser says that it is."""
     expires_at: Mapped[datetime]
+    seen_at: Mapped[Now]
+    """When it was last used, exact to a minute."""
     created_at: Mapped[Now]
 
 

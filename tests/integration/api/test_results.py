@@ -36,7 +36,7 @@ from tests.factories.posted_results import bound_token, post_results, posted_doc
 
 pytestmark = pytest.mark.postgres
 
-WRITER = Principal(token_id=0, name="writer", scopes=frozenset({Scope.RESULTS_WRITE}), project_id=None)
+WRITER = Principal("writer", frozenset({Scope.RESULTS_WRITE}))
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 

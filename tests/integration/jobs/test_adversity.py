@@ -21,7 +21,7 @@ from workers import protocol
 
 pytestmark = pytest.mark.postgres
 
-ADMIN = Principal(1, "admin", frozenset({"admin"}), None)
+ADMIN = Principal("admin", frozenset({"admin"}))
 
 
 def one(service: Service, query: str) -> Any:

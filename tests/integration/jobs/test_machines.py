@@ -800,7 +800,7 @@ def test_a_reader_bound_to_a_project_is_not_told_of_another_projects_run(
         project_id = session.scalar(text("select id from project"))
         bound = issue_token(session, "bound", [Scope.RESULTS_READ], project_id=project_id)
         everybodys = list_workers(session, live_for=timedelta(minutes=1))
-        bounds = list_workers(session, live_for=timedelta(minutes=1), project_id=project_id)
+        bounds = list_workers(session, live_for=timedelta(minutes=1), project_ids={project_id})
     told = devices(client, admin_token)["cpu-0001"]
     known = devices(client, bound)["cpu-0001"]
     assert told["self_check"].keys() - known["self_check"].keys() == {"run", "verdicts", "false_alarms"}
@@ -816,7 +816,7 @@ def test_an_administrator_bound_to_a_project_releases_no_device(
     sql(service, "update device set health = 'quarantined'")
     with service.database.session() as session:
         project_id = session.scalar(text("select id from project"))
-        token = issue_token(session, "bound", [Scope.ADMIN], project_id=project_id)
+        token = issue_token(session, "bound", [Scope.ADMIN], project_ids={project_id})
     assert release(client, token) == 403
     assert health(service) == "quarantined"
 

@@ -1,0 +1,151 @@
+"""Pages of whoever is signed in: their roles, sessions, tokens, password and searches."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+from sqlalchemy.orm import Session
+
+from app.api.deps import ServiceDep, SessionDep
+from app.domain.errors import AccessError, ConflictError, DataError
+from app.services.access import Principal
+from app.services.own_account import (
+    administered_projects,
+    change_password,
+    end_other_sessions,
+    end_own_session,
+    read_account,
+)
+from app.services.own_tokens import MOST_DAYS, issue_own_token, revoke_own_token
+from app.services.saved_searches import PAGES, forget_search, keep_search, kept_searches
+from app.web.deps import Id, SignedIn
+from app.web.following import lead_to
+from app.web.forms import SCOPE, days_in, scopes_in
+from app.web.guard import cookie_of, local_path
+from app.web.render import page
+from app.web.sign_in import Form, browser_of, signed_in
+from app.wiring import Service
+
+router = APIRouter(prefix="/me")
+
+
+@router.get("")
+def show_me(request: Request, service: ServiceDep, session: SessionDep, person: SignedIn) -> Response:
+    """Show who is signed in, and what they may do."""
+    return _page(request, service, session, person)
+
+
+def _page(
+    request: Request,
+    service: Service,
+    session: Session,
+    person: Principal,
+    *,
+    status: int = 200,
+    problem: str = "",
+    part: str = "",
+    issued: str = "",
+) -> Response:
+    """Return the page; `problem` is with the form that `part` names, `issued` the text of a token just made."""
+    is_person = person.is_person
+    return page(
+        request,
+        "me.html",
+        status=status,
+        person=person,
+        account=read_account(session, person, service.settings, cookie_of(request)) if is_person else None,
+        administered=sorted(administered_projects(session, person)),
+        searches=kept_searches(session, person),
+        pages=PAGES,
+        most_days=MOST_DAYS,
+        SCOPE=SCOPE,
+        problem=problem,
+        part=part,
+        issued=issued,
+    )
+
+
+@router.post("/password")
+def take_password(
+    request: Request, service: ServiceDep, session: SessionDep, person: SignedIn, form: Form
+) -> Response:
+    """Change the password: all sessions end, and this browser begins a new one."""
+    old, new = form.get("old", ""), form.get("new", "")
+    try:
+        if new != form.get("again", ""):
+            raise DataError("The new password was not typed the same twice; nothing was changed.")
+        cookie = change_password(session, service.settings, person, old, new, browser_of(request))
+    except (AccessError, DataError) as error:
+        if not person.is_person:
+            raise
+        return _page(request, service, session, person, status=422, problem=str(error), part="password")
+    return signed_in(request, "/me", cookie)
+
+
+@router.post("/sessions/{number}/end")
+def take_end(
+    request: Request, service: ServiceDep, session: SessionDep, person: SignedIn, number: Id, form: Form
+) -> Response:
+    """End a session."""
+    end_own_session(session, person, number)
+    return lead_to(request, "/me", service, session)
+
+
+@router.post("/sessions/end")
+def take_end_of_others(
+    request: Request, service: ServiceDep, session: SessionDep, person: SignedIn, form: Form
+) -> Response:
+    """End all sessions but this one."""
+    end_other_sessions(session, person, cookie_of(request) or "")
+    return lead_to(request, "/me", service, session)
+
+
+@router.post("/tokens")
+def take_token(
+    request: Request, service: ServiceDep, session: SessionDep, person: SignedIn, form: Form
+) -> Response:
+    """Issue a token, and show it this once."""
+    project, name = form.get("project", ""), form.get("name", "")
+    try:
+        text = issue_own_token(session, person, name, project, scopes_in(form), days=days_in(form))
+    except (AccessError, DataError) as error:
+        if not person.is_person:
+            raise
+        return _page(request, service, session, person, status=422, problem=str(error), part="token")
+    session.flush()
+    response = _page(request, service, session, person, issued=text)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+@router.post("/tokens/{token_id}/revoke")
+def take_revocation(
+    request: Request, service: ServiceDep, session: SessionDep, person: SignedIn, token_id: Id, form: Form
+) -> Response:
+    """Revoke a token."""
+    revoke_own_token(session, person, token_id)
+    return lead_to(request, "/me", service, session)
+
+
+@router.post("/searches")
+def take_search(
+    request: Request, service: ServiceDep, session: SessionDep, person: SignedIn, form: Form
+) -> Response:
+    """Keep a search, and lead back to it."""
+    try:
+        address = keep_search(
+            session, person, form.get("page", ""), form.get("query", ""), form.get("name", "")
+        )
+    except (ConflictError, DataError) as error:
+        if not person.is_person:
+            raise
+        return _page(request, service, session, person, status=422, problem=str(error), part="search")
+    return lead_to(request, address, service, session)
+
+
+@router.post("/searches/{search_id}/forget")
+def take_forgetting(
+    request: Request, service: ServiceDep, session: SessionDep, person: SignedIn, search_id: Id, form: Form
+) -> Response:
+    """Forget a search."""
+    forget_search(session, person, search_id)
+    return lead_to(request, local_path(form.get("next") or "/me"), service, session)
