@@ -34,6 +34,7 @@ COMMANDS = {
     "setup": ("app.commands.processes", "Schema and first tokens of a deployment."),
     "token": ("app.commands.token", "Issue, list and revoke API tokens."),
     "prune": ("app.commands.prune", "Delete what is older than it is kept, or say what that is."),
+    "user": ("app.commands.user", "Add, list and change the people who sign in by name."),
     "github": (
         "app.commands.github",
         "The connection with GitHub: what is wrong with it, and how it is made.",

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
+from app.commands.service_database import columns, service_session
 from app.domain.errors import UsageError
 
 if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
     from app.services.list_tokens import TokenFacts
 
 HEADINGS = ("ID", "NAME", "SCOPES", "PROJECT", "CREATED", "LAST USED", "STATE")
@@ -49,7 +46,7 @@ def create(name: str, scopes: tuple[str, ...]) -> None:
     unknown = [scope for scope in scopes if scope not in known]
     if unknown:
         raise UsageError(f"no scope {unknown[0]!r}; there are: {', '.join(known)}")
-    with _session() as session:
+    with service_session() as session:
         text = issue_token(session, name, [known[scope] for scope in scopes])
     click.echo(text)
 
@@ -60,9 +57,9 @@ def list_(every: bool) -> None:
     """List the live tokens: id, name, scopes, project, when issued and last used [UTC]. Secrets are not stored."""
     from app.services.list_tokens import list_tokens
 
-    with _session() as session:
+    with service_session() as session:
         rows = [_row(facts) for facts in list_tokens(session) if every or facts.state == "live"]
-    click.echo(_table([HEADINGS, *rows]))
+    click.echo(columns([HEADINGS, *rows]))
 
 
 @token.command()
@@ -74,19 +71,10 @@ def revoke(ids: tuple[str, ...]) -> None:
     """
     from app.services.revoke_token import revoke_token
 
-    with _session() as session:
+    with service_session() as session:
         done = [revoke_token(session, given) for given in ids]
     for one in done:
         click.echo(f"{'revoked' if one.is_new else 'was revoked before'}: {one.id} ({one.name})")
-
-
-@contextmanager
-def _session() -> Iterator[Session]:
-    """Yield a session on the service's database. Raises UnavailableError where that does not answer."""
-    from app.commands.database import opened_database
-
-    with opened_database() as database, database.session() as session:
-        yield session
 
 
 def _row(facts: TokenFacts) -> tuple[str, ...]:
@@ -95,11 +83,3 @@ def _row(facts: TokenFacts) -> tuple[str, ...]:
     used = "never" if facts.last_used_at is None else moment(facts.last_used_at)
     scopes, project = " ".join(facts.scopes), facts.project or "any"
     return facts.id, facts.name, scopes, project, moment(facts.created_at), used, facts.state
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    """Return the rows as lines of aligned columns; what is not printable in a name is shown escaped."""
-    cells = [["".join(c if c.isprintable() else repr(c)[1:-1] for c in cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells)
-    return "\n".join(line.rstrip() for line in lines)

@@ -13,7 +13,7 @@ from app.store.tables import Token, User
 
 @dataclass(frozen=True)
 class TokenFacts:
-    """One token. `state` is `live`, `expired`, `revoked`, or `disabled` as its owner; the last use is exact to a minute."""
+    """One token. `state` is `live`, `expired`, `revoked`, or `disabled` as its owner; its last use is to a minute."""
 
     id: str
     name: str

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from sqlalchemy.orm import Session
 
-from app.domain.errors import ConflictError, DataError, NotFoundError
+from app.domain.errors import AccessError, ConflictError, DataError, NotFoundError
 from app.services.access import Principal
 from app.store.repositories import saved_searches
 
@@ -77,5 +77,5 @@ def _plain(query: str) -> str:
 
 def _user_id(principal: Principal) -> int:
     if principal.user_id is None or not principal.is_person:
-        raise DataError("only people who signed in by name keep searches")
+        raise AccessError("only people who signed in by name keep searches")
     return principal.user_id

@@ -17,7 +17,7 @@ from app.services.own_account import (
 )
 from app.services.own_tokens import MOST_DAYS, issue_own_token, revoke_own_token
 from app.services.saved_searches import PAGES, forget_search, keep_search, kept_searches
-from app.web.deps import Id, SignedIn
+from app.web.deps import Id, SignedIn, Somebody
 from app.web.following import lead_to
 from app.web.forms import SCOPE, days_in, scopes_in
 from app.web.guard import cookie_of, local_path
@@ -66,7 +66,7 @@ def _page(
 
 @router.post("/password")
 def take_password(
-    request: Request, service: ServiceDep, session: SessionDep, person: SignedIn, form: Form
+    request: Request, service: ServiceDep, session: SessionDep, person: Somebody, form: Form
 ) -> Response:
     """Change the password: all sessions end, and this browser begins a new one."""
     old, new = form.get("old", ""), form.get("new", "")
@@ -75,15 +75,13 @@ def take_password(
             raise DataError("The new password was not typed the same twice; nothing was changed.")
         cookie = change_password(session, service.settings, person, old, new, browser_of(request))
     except (AccessError, DataError) as error:
-        if not person.is_person:
-            raise
         return _page(request, service, session, person, status=422, problem=str(error), part="password")
     return signed_in(request, "/me", cookie)
 
 
 @router.post("/sessions/{number}/end")
 def take_end(
-    request: Request, service: ServiceDep, session: SessionDep, person: SignedIn, number: Id, form: Form
+    request: Request, service: ServiceDep, session: SessionDep, person: Somebody, number: Id, form: Form
 ) -> Response:
     """End a session."""
     end_own_session(session, person, number)
@@ -92,7 +90,7 @@ def take_end(
 
 @router.post("/sessions/end")
 def take_end_of_others(
-    request: Request, service: ServiceDep, session: SessionDep, person: SignedIn, form: Form
+    request: Request, service: ServiceDep, session: SessionDep, person: Somebody, form: Form
 ) -> Response:
     """End all sessions but this one."""
     end_other_sessions(session, person, cookie_of(request) or "")
@@ -101,15 +99,13 @@ def take_end_of_others(
 
 @router.post("/tokens")
 def take_token(
-    request: Request, service: ServiceDep, session: SessionDep, person: SignedIn, form: Form
+    request: Request, service: ServiceDep, session: SessionDep, person: Somebody, form: Form
 ) -> Response:
     """Issue a token, and show it this once."""
     project, name = form.get("project", ""), form.get("name", "")
     try:
         text = issue_own_token(session, person, name, project, scopes_in(form), days=days_in(form))
     except (AccessError, DataError) as error:
-        if not person.is_person:
-            raise
         return _page(request, service, session, person, status=422, problem=str(error), part="token")
     session.flush()
     response = _page(request, service, session, person, issued=text)
@@ -119,7 +115,7 @@ def take_token(
 
 @router.post("/tokens/{token_id}/revoke")
 def take_revocation(
-    request: Request, service: ServiceDep, session: SessionDep, person: SignedIn, token_id: Id, form: Form
+    request: Request, service: ServiceDep, session: SessionDep, person: Somebody, token_id: Id, form: Form
 ) -> Response:
     """Revoke a token."""
     revoke_own_token(session, person, token_id)
@@ -128,7 +124,7 @@ def take_revocation(
 
 @router.post("/searches")
 def take_search(
-    request: Request, service: ServiceDep, session: SessionDep, person: SignedIn, form: Form
+    request: Request, service: ServiceDep, session: SessionDep, person: Somebody, form: Form
 ) -> Response:
     """Keep a search, and lead back to it."""
     try:
@@ -136,15 +132,13 @@ def take_search(
             session, person, form.get("page", ""), form.get("query", ""), form.get("name", "")
         )
     except (ConflictError, DataError) as error:
-        if not person.is_person:
-            raise
         return _page(request, service, session, person, status=422, problem=str(error), part="search")
     return lead_to(request, address, service, session)
 
 
 @router.post("/searches/{search_id}/forget")
 def take_forgetting(
-    request: Request, service: ServiceDep, session: SessionDep, person: SignedIn, search_id: Id, form: Form
+    request: Request, service: ServiceDep, session: SessionDep, person: Somebody, search_id: Id, form: Form
 ) -> Response:
     """Forget a search."""
     forget_search(session, person, search_id)

@@ -42,6 +42,13 @@ def get_person(request: Request, service: ServiceDep, session: SessionDep) -> Pr
     return principal
 
 
+def get_somebody(principal: Annotated[Principal, Depends(get_person)]) -> Principal:
+    """Return the person who is signed in by name. Raises SignInRequiredError, and AccessError for a token."""
+    if not principal.is_person:
+        raise AccessError("this is for people who signed in by name, and a token did")
+    return principal
+
+
 def get_projects(viewer: Annotated[Principal | None, Depends(get_viewer)]) -> frozenset[int] | None:
     """Return the projects that the viewer may see, or None for all."""
     return visible_projects(viewer)
@@ -66,6 +73,7 @@ def get_answerer(viewer: Annotated[Principal | None, Depends(get_viewer)]) -> Pr
 Answerer = Annotated[Principal, Depends(get_answerer)]
 Asker = Annotated[Principal, Depends(get_asker)]
 SignedIn = Annotated[Principal, Depends(get_person)]
+Somebody = Annotated[Principal, Depends(get_somebody)]
 Viewer = Annotated[Principal | None, Depends(get_viewer)]
 Projects = Annotated[frozenset[int] | None, Depends(get_projects)]
 """Those that the viewer may see; None for all."""

@@ -29,4 +29,4 @@ def test_own_worker_takes_strangers_commits_only_when_told_to(
     token = read_secret(data.worker_token)
     assert token is not None
     with service.database.session() as session:
-        assert principal_of_token(session, token).scopes == scopes
+        assert principal_of_token(session, token).everywhere == scopes

@@ -1,0 +1,129 @@
+"""`ratchet user`: the people who sign in by name, in the service's database."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from app.commands.service_database import columns, service_session
+from app.domain.errors import UsageError
+
+if TYPE_CHECKING:
+    from app.services.list_users import UserFacts
+
+HEADINGS = ("NAME", "CALLED", "E-MAIL", "ROLES", "SINCE", "STATE")
+
+
+@click.group()
+def user() -> None:
+    """Add, list and change the people who sign in by name.
+
+    Passwords are asked for, or read from the first line of the standard input; they are no arguments, which others on
+    the machine can see. The database is that of RATCHET_DATABASE_URL, else that of the service which runs on the data
+    folder.
+    """
+
+
+@user.command()
+@click.argument("name")
+@click.option("--called", default="", help="How pages call them; default NAME.")
+@click.option("--email", default=None, help="Where they are reached.")
+@click.option("--admin", is_flag=True, help="They may do everything in every project.")
+def add(name: str, called: str, email: str | None, admin: bool) -> None:
+    """Add somebody who signs in as NAME."""
+    from app.services.add_user import add_user
+
+    password = _password()
+    with service_session() as session:
+        added = add_user(session, name, password, display_name=called, email=email, is_admin=admin)
+        click.echo(f"added: {added.name}")
+
+
+@user.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+def list_(as_json: bool) -> None:
+    """List the people with their roles, by name. Passwords are not stored."""
+    from app.services.list_users import list_users
+
+    with service_session() as session:
+        people = list_users(session)
+    if as_json:
+        for facts in people:
+            click.echo(json.dumps(dataclasses.asdict(facts), default=str, ensure_ascii=False))
+    else:
+        click.echo(columns([HEADINGS, *map(_row, people)]))
+
+
+@user.command("set-password")
+@click.argument("name")
+def set_password(name: str) -> None:
+    """Give NAME another password; all their sessions end."""
+    from app.services.change_user import set_password as set_it
+    from app.services.user_names import user_named
+
+    password = _password()
+    with service_session() as session:
+        set_it(session, user_named(session, name), password, by="service")
+    click.echo(f"new password: {name}")
+
+
+@user.command()
+@click.argument("name")
+@click.option("--undo", is_flag=True, help="Let them in again.")
+def disable(name: str, undo: bool) -> None:
+    """Shut NAME out: their sessions end, and their tokens open nothing."""
+    from app.services.change_user import disable_user, enable_user
+
+    with service_session() as session:
+        if undo:
+            enable_user(session, name)
+        else:
+            disable_user(session, name)
+    click.echo(f"{'let in again' if undo else 'disabled'}: {name}")
+
+
+@user.command()
+@click.argument("name")
+@click.argument("role")
+@click.option("--project", default=None, help="In this project; left out: in the whole installation.")
+def role(name: str, role: str, project: str | None) -> None:
+    """Give NAME a role: viewer, maintainer or admin of a project, or none. Of the installation: admin or none."""
+    from app.services.access import Role
+    from app.services.change_user import set_admin, set_role
+    from app.services.user_names import user_named
+    from app.services.visibility import visible_project
+
+    known = [*Role, "none"] if project is not None else [Role.ADMIN, "none"]
+    if role not in known:
+        where = (
+            "of a project" if project is not None else "of the installation; --project NAME names a project"
+        )
+        raise UsageError(f"no role {role!r} {where}; there are: {', '.join(known)}")
+    with service_session() as session:
+        person = user_named(session, name)
+        if project is None:
+            set_admin(session, person, is_admin=role == Role.ADMIN, by="service")
+        else:
+            its = visible_project(session, None, project)
+            set_role(session, person, its, None if role == "none" else Role(role), by="service")
+    click.echo(f"{name}: {role} of {project or 'the installation'}")
+
+
+def _password() -> str:
+    """Return the password that is typed twice, or the first line of what is piped in."""
+    if sys.stdin.isatty():
+        return str(click.prompt("Password", hide_input=True, confirmation_prompt="Once more"))
+    return sys.stdin.readline().rstrip("\r\n")
+
+
+def _row(facts: UserFacts) -> tuple[str, ...]:
+    from app.reports.quantities import moment
+
+    roles = [f"{role} of {project}" for project, role in facts.roles.items()]
+    told = ", ".join(["admin of the installation", *roles] if facts.is_admin else roles) or "none"
+    state = "disabled" if facts.is_disabled else "live"
+    return facts.name, facts.display_name, facts.email or "", told, moment(facts.created_at), state
