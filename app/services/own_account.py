@@ -14,6 +14,7 @@ from app.services.change_user import set_password
 from app.services.own_tokens import GIVEN
 from app.services.passwords import is_password
 from app.services.sign_in import Browser, begin_session
+from app.services.throttle import forget_attempts
 from app.store.repositories import access, browsers, projects, users
 from app.store.repositories.users import ProjectRole
 from app.store.tables import User
@@ -116,7 +117,8 @@ def change_password(
 ) -> str:
     """Give a person another password and end all sessions of theirs; return the cookie of a new one.
 
-    Raises AccessError where `old` is not their password, DataError for a `new` one that is none.
+    The caller has had the attempt counted, as for signing in. Raises AccessError where `old` is not their password,
+    DataError for a `new` one that is none.
     """
     user = _user(session, person)
     if not is_password(user.password_hash, old):
@@ -124,6 +126,7 @@ def change_password(
     if old == new:
         raise DataError("The new password is the old one; nothing was changed.")
     set_password(session, user, new, by=person.name)
+    forget_attempts(session, user.name, browser.address)
     return begin_session(session, settings, user, browser)
 
 

@@ -17,12 +17,13 @@ from app.services.own_account import (
 )
 from app.services.own_tokens import MOST_DAYS, issue_own_token, revoke_own_token
 from app.services.saved_searches import PAGES, forget_search, keep_search, kept_searches
+from app.services.throttle import count_attempt
 from app.web.deps import Id, SignedIn, Somebody
 from app.web.following import lead_to
 from app.web.forms import SCOPE, days_in, scopes_in
 from app.web.guard import cookie_of, local_path
 from app.web.render import page
-from app.web.sign_in import Form, browser_of, signed_in
+from app.web.sign_in import Form, browser_of, signed_in, too_often
 from app.wiring import Service
 
 router = APIRouter(prefix="/me")
@@ -69,11 +70,17 @@ def take_password(
     request: Request, service: ServiceDep, session: SessionDep, person: Somebody, form: Form
 ) -> Response:
     """Change the password: all sessions end, and this browser begins a new one."""
-    old, new = form.get("old", ""), form.get("new", "")
+    old, new, browser = form.get("old", ""), form.get("new", ""), browser_of(request)
+    with service.database.session() as counting:
+        wait_s = count_attempt(counting, person.name, browser.address)
+    if wait_s:
+        return _page(
+            request, service, session, person, status=429, problem=too_often(wait_s), part="password"
+        )
     try:
         if new != form.get("again", ""):
             raise DataError("The new password was not typed the same twice; nothing was changed.")
-        cookie = change_password(session, service.settings, person, old, new, browser_of(request))
+        cookie = change_password(session, service.settings, person, old, new, browser)
     except (AccessError, DataError) as error:
         return _page(request, service, session, person, status=422, problem=str(error), part="password")
     return signed_in(request, "/me", cookie)

@@ -86,11 +86,14 @@ def signed_in(request: Request, target: str, cookie: str) -> Response:
 
 
 def _too_often(request: Request, target: str, wait_s: float) -> Response:
-    minutes = -(-int(wait_s) // 60)
-    problem = f"Too many attempts to sign in. The next one is looked at in {count(minutes, 'minute')}."
-    response = _form(request, target, problem, status=429)
+    response = _form(request, target, too_often(wait_s), status=429)
     response.headers["Retry-After"] = str(-(-int(wait_s) // 1))
     return response
+
+
+def too_often(wait_s: float) -> str:
+    """Return the sentence for whoever has tried so often that nothing is looked at for so long [s]."""
+    return f"Too many attempts to sign in. The next one is looked at in {count(-(-int(wait_s) // 60), 'minute')}."
 
 
 def _form(

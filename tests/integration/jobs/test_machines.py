@@ -816,7 +816,7 @@ def test_an_administrator_bound_to_a_project_releases_no_device(
     sql(service, "update device set health = 'quarantined'")
     with service.database.session() as session:
         project_id = session.scalar(text("select id from project"))
-        token = issue_token(session, "bound", [Scope.ADMIN], project_ids={project_id})
+        token = issue_token(session, "bound", [Scope.ADMIN], project_id=project_id)
     assert release(client, token) == 403
     assert health(service) == "quarantined"
 

@@ -41,6 +41,8 @@ PAGES = [
     "/measure?project=%3Cscript%3Ealert(1)%3C/script%3E",
     "/measure/1",
     "/sign-in",
+    "/me",
+    "/projects/%3Cscript%3Ealert(1)%3C%2Fscript%3E/access",
     "/checks/99",
     "/nothing",
 ]

@@ -30,6 +30,8 @@ PAGES = [
     "/workers",
     "/health",
     "/measure/1",
+    "/me",
+    "/projects/acme/vision/access",
 ]
 
 

@@ -9,7 +9,9 @@ from app.services.access import SCOPES_OF, Principal, Role, Scope, includes
 from app.services.visibility import may_see, visible_projects
 
 ADA = Principal(
-    "ada", projects={1: SCOPES_OF[Role.VIEWER], 2: SCOPES_OF[Role.MAINTAINER], 3: SCOPES_OF[Role.ADMIN]}, user_id=7
+    "ada",
+    projects={1: SCOPES_OF[Role.VIEWER], 2: SCOPES_OF[Role.MAINTAINER], 3: SCOPES_OF[Role.ADMIN]},
+    user_id=7,
 )
 
 
@@ -64,5 +66,7 @@ def test_person_is_told_the_role_that_is_missing_and_a_program_the_scope() -> No
     with pytest.raises(AccessError, match="takes the role maintainer, which 'ada' does not have here"):
         ADA.require(Scope.JOBS_CREATE, 1)
     program = Principal("ci", projects={1: frozenset({Scope.RESULTS_READ})}, token_id=3)
-    with pytest.raises(AccessError, match="the token 'ci' lacks the scope 'jobs:create'; it has results:read"):
+    with pytest.raises(
+        AccessError, match="the token 'ci' lacks the scope 'jobs:create'; it has results:read"
+    ):
         program.require(Scope.JOBS_CREATE, 1)

@@ -1,0 +1,174 @@
+"""`ratchet user`: people are added, listed, changed and shut out by the command."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from app.cli import DATA, FAULT, USAGE, run
+from app.services.access import Role
+from app.store.repositories import projects, users
+from app.store.tables import AuditLog, User
+from app.wiring import Service
+from tests.factories.browser import browser
+from tests.factories.people import PASSWORD, browser_of, person, sign_in_as
+
+pytestmark = pytest.mark.postgres
+
+Ratchet = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def ratchet(service: Service, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ratchet:
+    """Run `ratchet user` on the service's database, with a password piped in; return status, output and errors."""
+    monkeypatch.setenv("RATCHET_DATABASE_URL", service.settings.database_url)
+
+    def call(*arguments: str, password: str = f"{PASSWORD}\n") -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.stdin", io.StringIO(password))
+        status = run(["user", *arguments])
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return call
+
+
+def listed(ratchet: Ratchet) -> dict[str, dict[str, Any]]:
+    """What the list says, by name."""
+    _, out, _ = ratchet("list", "--json")
+    return {facts["name"]: facts for facts in map(json.loads, out.splitlines())}
+
+
+def test_person_who_is_added_signs_in_with_the_password_that_was_piped_in(
+    ratchet: Ratchet, service: Service
+) -> None:
+    assert ratchet("add", "Ada", "--called", "Ada King", "--email", "ada@example.org") == (
+        0,
+        "added: ada\n",
+        "",
+    )
+    assert sign_in_as(browser(service), "ada").status_code == 303
+    facts = listed(ratchet)["ada"]
+    assert (facts["display_name"], facts["email"], facts["roles"]) == ("Ada King", "ada@example.org", {})
+    assert not facts["is_admin"]
+    with service.database.session() as session:
+        assert PASSWORD not in session.scalars(select(User.password_hash)).one()
+
+
+@pytest.mark.parametrize(
+    ("name", "password", "status", "why"),
+    [
+        ("ada", "short\n", DATA, "12 to 256 characters"),
+        ("ada", "", DATA, "12 to 256 characters"),
+        ("a b", f"{PASSWORD}\n", DATA, "no name to sign in with"),
+        ("ada/ci", f"{PASSWORD}\n", DATA, "no name to sign in with"),
+        ("github", f"{PASSWORD}\n", DATA, "what the service calls itself"),
+        ("bob", f"{PASSWORD}\n", FAULT, "there is a user 'bob' already"),
+    ],
+)
+def test_person_who_cannot_be_added_is_told_why(
+    ratchet: Ratchet, service: Service, name: str, password: str, status: int, why: str
+) -> None:
+    with service.database.session() as session:
+        person(session, "bob")
+    told = ratchet("add", name, password=password)
+    assert told[0] == status
+    assert why in told[2]
+    assert set(listed(ratchet)) == {"bob"}
+
+
+def test_list_is_a_table_that_tells_roles_and_state(ratchet: Ratchet, service: Service) -> None:
+    with service.database.session() as session:
+        person(session, "ada", {"acme/vision": Role.ADMIN, "acme/speech": Role.VIEWER})
+        person(session, "bob", is_admin=True)
+    ratchet("disable", "ada")
+    _, out, _ = ratchet("list")
+    heading, ada, bob = out.splitlines()
+    assert heading.split() == ["NAME", "CALLED", "E-MAIL", "ROLES", "SINCE", "STATE"]
+    assert "viewer of acme/speech, admin of acme/vision" in ada
+    assert ada.endswith("disabled")
+    assert "admin of the installation" in bob
+    assert bob.endswith("live")
+
+
+def test_other_password_ends_the_sessions(ratchet: Ratchet, service: Service) -> None:
+    with service.database.session() as session:
+        person(session, "ada")
+    client = browser_of(service, "ada")
+    assert ratchet("set-password", "ada", password="a mare in the sun\n")[0] == 0
+    assert client.get("/me").status_code == 303
+    assert sign_in_as(client, "ada").status_code == 401
+    assert sign_in_as(client, "ada", "a mare in the sun").status_code == 303
+
+
+def test_person_is_shut_out_and_let_in_again(ratchet: Ratchet, service: Service) -> None:
+    with service.database.session() as session:
+        person(session, "ada")
+    client = browser_of(service, "ada")
+    assert ratchet("disable", "ada") == (0, "disabled: ada\n", "")
+    assert client.get("/me").status_code == 303
+    assert sign_in_as(client, "ada").status_code == 401
+    assert ratchet("disable", "ada", "--undo") == (0, "let in again: ada\n", "")
+    assert sign_in_as(client, "ada").status_code == 303
+
+
+def test_roles_are_given_and_taken(ratchet: Ratchet, service: Service) -> None:
+    with service.database.session() as session:
+        person(session, "ada")
+        projects.project(session, "acme/vision")
+    assert ratchet("role", "ada", "viewer", "--project", "acme/vision")[0] == 0
+    assert ratchet("role", "ada", "maintainer", "--project", "acme/vision")[0] == 0
+    assert ratchet("role", "ada", "admin")[0] == 0
+    facts = listed(ratchet)["ada"]
+    assert (facts["roles"], facts["is_admin"]) == ({"acme/vision": "maintainer"}, True)
+    ratchet("role", "ada", "none", "--project", "acme/vision")
+    ratchet("role", "ada", "none")
+    facts = listed(ratchet)["ada"]
+    assert (facts["roles"], facts["is_admin"]) == ({}, False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "why"),
+    [
+        (("role", "ada", "king", "--project", "acme/vision"), USAGE, "viewer, maintainer, admin, none"),
+        (("role", "ada", "viewer"), USAGE, "there are: admin, none"),
+        (("role", "ada", "viewer", "--project", "acme/none"), DATA, "no project 'acme/none'"),
+        (("role", "nobody", "admin"), DATA, "no user 'nobody'"),
+        (("disable", "nobody"), DATA, "no user 'nobody'"),
+        (("set-password", "nobody"), DATA, "no user 'nobody'"),
+    ],
+)
+def test_what_cannot_be_done_is_told(
+    ratchet: Ratchet, service: Service, arguments: tuple[str, ...], status: int, why: str
+) -> None:
+    with service.database.session() as session:
+        person(session, "ada")
+        projects.project(session, "acme/vision")
+    told = ratchet(*arguments)
+    assert told[0] == status
+    assert why in told[2]
+
+
+def test_all_of_it_is_in_the_audit_log(ratchet: Ratchet, service: Service) -> None:
+    ratchet("add", "ada", "--admin")
+    ratchet("set-password", "ada", password="a mare in the sun\n")
+    ratchet("role", "ada", "none")
+    ratchet("disable", "ada")
+    ratchet("disable", "ada", "--undo")
+    with service.database.session() as session:
+        rows = session.scalars(select(AuditLog).order_by(AuditLog.id)).all()
+        assert [row.action for row in rows] == [
+            "user.added",
+            "user.password_set",
+            "user.role_set",
+            "user.disabled",
+            "user.enabled",
+        ]
+        assert {(row.actor, row.object) for row in rows} == {("service", "ada")}
+        user = users.named(session, "ada")
+        assert user is not None
+        assert user.disabled_at is None
