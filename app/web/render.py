@@ -31,6 +31,7 @@ from app.reports.hardware_words import TITLES as QUANTITIES
 from app.reports.html import report_environment
 from app.reports.words import CONCLUSIONS, count, explain_flag
 from app.web import times, words
+from app.web.browser_names import browser_name
 from app.web.guard import secure
 from app.web.mark_words import failed_words, void_words
 from app.web.noise_words import detectable_sentence, noise_sentence
@@ -99,6 +100,7 @@ def _environment() -> Environment:
     environment.filters = dict(shared.filters)
     environment.filters.update(
         ago=times.ago,
+        browser_name=browser_name,
         exact=times.exact,
         duration=quantities.duration,
         percent=quantities.percent,
