@@ -97,7 +97,7 @@ class Principal:
     def require(self, scope: Scope, project_id: int | None = None) -> None:
         """Raise AccessError unless the principal has the scope: in this project, or else in any."""
         if not self.may(scope, project_id):
-            raise AccessError(self._lacks(scope))
+            raise AccessError(self._lacks(scope, "here" if project_id is not None else "in any project"))
 
     def require_for(self, scope: Scope, project_id: int, name: str) -> None:
         """Raise AccessError unless the principal has the scope in the project; the same where there is none."""
@@ -114,10 +114,10 @@ class Principal:
             return None
         return frozenset(id_ for id_, its in self.projects.items() if includes(its, scope))
 
-    def _lacks(self, scope: Scope) -> str:
+    def _lacks(self, scope: Scope, where: str) -> str:
         if self.is_person:
             role = next((role for role in Role if includes(SCOPES_OF[role], scope)), None)
-            takes = f"the role {role.value}, which {self.name!r} does not have here" if role else "a token"
+            takes = f"the role {role.value}, which {self.name!r} does not have {where}" if role else "a token"
             return f"this takes {takes}"
         has = sorted(self.everywhere.union(*self.projects.values()))
         return f"the token {self.name!r} lacks the scope {scope.value!r}; it has {', '.join(has) or 'none'}"

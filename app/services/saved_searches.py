@@ -44,7 +44,7 @@ def kept_searches(
 
 
 def keep_search(session: Session, principal: Principal, page: str, query: str, name: str) -> str:
-    """Keep a search and return its address.
+    """Keep a search and return its address; one of the same name is replaced.
 
     Raises DataError for a bad name or for what asks for nothing, ConflictError where somebody has kept too many.
     """
@@ -56,7 +56,7 @@ def keep_search(session: Session, principal: Principal, page: str, query: str, n
         raise DataError(f"Give the search a name of 1 to {LONGEST_NAME} printed characters.")
     if len(saved_searches.of_user(session, user_id)) >= MOST:
         raise ConflictError(f"you have kept {MOST} searches: forget one first")
-    saved_searches.add(session, user_id, page, its_name, its_query)
+    saved_searches.keep(session, user_id, page, its_name, its_query)
     return f"{page}?{its_query}"
 
 

@@ -71,8 +71,7 @@ def take_password(
 ) -> Response:
     """Change the password: all sessions end, and this browser begins a new one."""
     old, new, browser = form.get("old", ""), form.get("new", ""), browser_of(request)
-    with service.database.session() as counting:
-        wait_s = count_attempt(counting, person.name, browser.address)
+    wait_s = count_attempt(session, person.name, browser.address)
     if wait_s:
         return _page(
             request, service, session, person, status=429, problem=too_often(wait_s), part="password"

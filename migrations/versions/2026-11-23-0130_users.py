@@ -72,9 +72,9 @@ def upgrade() -> None:
         sa.Column("created_at", WHEN, server_default=NOW, nullable=False),
         sa.CheckConstraint(PAGES, name=op.f("ck_saved_search_page")),
         of("saved_search", "user_id", "user_account"),
+        sa.UniqueConstraint("user_id", "page", "name", name="uq_saved_search_user_id_page_name"),
         sa.PrimaryKeyConstraint("id", name="pk_saved_search"),
     )
-    op.create_index("ix_saved_search_user_id", "saved_search", ["user_id"])
 
     op.add_column("token", sa.Column("user_id", sa.BigInteger(), nullable=True))
     op.create_foreign_key("fk_token_user_id", "token", "user_account", ["user_id"], ["id"])

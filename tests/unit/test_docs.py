@@ -14,7 +14,7 @@ from app.cli import COMMANDS
 from app.commands.import_history import import_
 from app.config import ServiceSettings
 from app.formats.imported.registry import FORMATS as IMPORTED
-from app.services.access import Scope
+from app.services.access import Role, Scope
 from workers.cli import command as worker_command
 from workers.devices import KINDS
 from workers.measuring.commands import BatchLine, ValueLine
@@ -68,6 +68,12 @@ def test_settings_of_the_service_are_all_documented_with_default_and_meaning():
     for row, field in zip(documented, fields.values(), strict=True):
         wanted = "required" if field.is_required() else shown(field)
         assert row[1] == wanted or field.default_factory is not None, row
+
+
+def test_roles_are_all_documented():
+    section = OPERATIONS.split("## People and roles")[1].split("\n## ")[0]
+    named = [row[0].strip("`") for row in rows_of(section) if row[0].startswith("`")]
+    assert named[: len(Role)] == list(Role)
 
 
 def test_options_of_the_agent_are_all_documented_with_variable_and_default():

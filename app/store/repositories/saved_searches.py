@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlalchemy import delete, select
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from app.store.tables import SavedSearch
@@ -18,9 +19,11 @@ def of_user(session: Session, user_id: int, page: str | None = None) -> Sequence
     return session.scalars(query if page is None else query.where(SavedSearch.page == page)).all()
 
 
-def add(session: Session, user_id: int, page: str, name: str, query: str) -> None:
-    """Store a search."""
-    session.add(SavedSearch(user_id=user_id, page=page, name=name, query=query))
+def keep(session: Session, user_id: int, page: str, name: str, query: str) -> None:
+    """Store a search; one of the same name is replaced."""
+    statement = insert(SavedSearch).values(user_id=user_id, page=page, name=name, query=query)
+    its = ["user_id", "page", "name"]
+    session.execute(statement.on_conflict_do_update(index_elements=its, set_={"query": query}))
 
 
 def remove(session: Session, user_id: int, search_id: int) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, ForeignKey
+from sqlalchemy import CheckConstraint, ForeignKey, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.store.tables.base import Id, Now, Table
@@ -55,10 +55,13 @@ class SavedSearch(Table):
     """A list's address that a person has given a name; `page` is where it leads, `query` what it asks for."""
 
     __tablename__ = "saved_search"
-    __table_args__ = (CheckConstraint("page in ('/series', '/alerts')", name="page"),)
+    __table_args__ = (
+        UniqueConstraint("user_id", "page", "name"),
+        CheckConstraint("page in ('/series', '/alerts')", name="page"),
+    )
 
     id: Mapped[Id]
-    user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"), index=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user_account.id"))
     page: Mapped[str]
     name: Mapped[str]
     query: Mapped[str]

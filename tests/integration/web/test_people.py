@@ -10,12 +10,13 @@ from fastapi.testclient import TestClient
 from sqlalchemy import func, select
 
 from app.services import sign_in as sign_in_service
-from app.services.access import Role
+from app.services.access import Role, Scope, issue_token
 from app.services.change_user import disable_user, set_password
 from app.services.passwords import is_password
+from app.services.sign_in import Browser, begin_session
 from app.services.throttle import OF_ACCOUNT, OF_ADDRESS, WITHIN
-from app.store.repositories import projects, users
-from app.store.tables import AuditLog, BrowserSession, SignInAttempts
+from app.store.repositories import projects, saved_searches, users
+from app.store.tables import Alert, AlertLog, AuditLog, BrowserSession, SignInAttempts
 from app.wiring import Service
 from tests.factories import results, stored
 from tests.factories.browser import SAME_ORIGIN, Page, browser, shown
@@ -268,7 +269,59 @@ def test_what_a_person_did_bears_their_name(ada: TestClient, peopled: Service) -
     assert ("ada/ci", "check.cancelled", "check/1") in deeds(peopled)
 
 
+def test_answer_to_an_alert_bears_the_name_of_the_person(ada: TestClient, peopled: Service) -> None:
+    raised(peopled, PROJECT)
+    ada.post("/alerts/1", data={"comment": "the new filter", "take": "1"}, headers=SAME_ORIGIN)
+    page = shown(ada, "/alerts/1")
+    assert "the new filter" in page.text
+    with peopled.database.session() as session:
+        (alert,) = session.scalars(select(Alert))
+        assert alert.owner == "ada"
+        assert set(session.scalars(select(AlertLog.by))) == {"ada"}
+
+
+def test_viewer_of_a_project_is_not_offered_to_answer_its_alerts(ada: TestClient, peopled: Service) -> None:
+    raised(peopled, PROJECT)
+    raised(peopled, OTHER)
+    assert "Take it" in shown(ada, "/alerts/1").text
+    assert "Take it" not in shown(ada, "/alerts/2").text
+    chosen = {a["name"] for _, a in shown(ada, "/alerts").elements if a.get("type") == "checkbox"}
+    assert chosen == {"alert 1", "take"}
+    both = {"alert 1": "on", "alert 2": "on", "comment": "seen"}
+    answer = ada.post("/alerts", data=both, headers=SAME_ORIGIN)
+    assert answer.status_code == 403
+    assert "takes the role maintainer" in Page(answer.text).text
+    with peopled.database.session() as session:
+        assert session.scalars(select(AlertLog)).all() == []
+
+
+def raised(service: Service, project: str) -> None:
+    """An alert of a project."""
+    with service.database.session() as session:
+        its = projects.project(session, project)
+        base, head = (projects.commit(session, its.id, digit * 40) for digit in "ab")
+        commits = {"previous_commit_id": base.id, "commit_id": head.id}
+        session.add(Alert(project_id=its.id, branch="main", state="new", **commits))
+
+
 # --- their own page ---
+
+
+def test_names_of_people_tokens_and_browsers_stay_text(peopled: Service) -> None:
+    script = "<script>alert(1)</script>"
+    with peopled.database.session() as session:
+        eve = person(session, "eve", {script: Role.ADMIN})
+        eve.display_name = eve.email = script
+        saved_searches.keep(session, eve.id, "/series", script, "q=x")
+        project = projects.project(session, script)
+        issue_token(session, script, [Scope.RESULTS_READ], project_id=project.id, user_id=eve.id)
+        begin_session(session, peopled.settings, eve, Browser(script, script))
+    client = browser_of(peopled, "eve")
+    for path in ("/me", "/projects/%3Cscript%3Ealert(1)%3C%2Fscript%3E/access", "/series?q=x"):
+        answer = client.get(path)
+        assert answer.status_code == 200
+        assert "<script>alert" not in answer.text, path
+        assert script in Page(answer.text).text, path
 
 
 def test_page_shows_name_roles_and_this_browser(ada: TestClient) -> None:
@@ -414,6 +467,14 @@ def test_search_is_kept_under_a_name_found_again_and_forgotten(ada: TestClient) 
     (number,) = re.findall(r'action="/me/searches/(\d+)/forget"', ada.get("/me").text)
     send(ada, f"/me/searches/{number}/forget")
     assert kept not in shown(ada, "/series").links
+
+
+def test_search_of_the_same_name_is_replaced(ada: TestClient) -> None:
+    for query in ("q=resize", "q=decode"):
+        send(ada, "/me/searches", page="/series", query=query, name="mine")
+    links = shown(ada, "/me").links
+    assert "/series?q=decode" in links
+    assert "/series?q=resize" not in links
 
 
 def test_only_people_are_offered_to_keep_what_they_searched(ada: TestClient, reader: TestClient) -> None:
