@@ -117,8 +117,8 @@ def change_password(
 ) -> str:
     """Give a person another password and end all sessions of theirs; return the cookie of a new one.
 
-    The caller has had the attempt counted, as for signing in; who tries at the same time waits for that. Raises AccessError where `old` is not their password,
-    DataError for a `new` one that is none.
+    The caller has had the attempt counted, as for signing in; who tries at the same time waits for that.
+    Raises AccessError where `old` is not their password, DataError for a `new` one that is none.
     """
     user = _user(session, person)
     if not is_password(user.password_hash, old):

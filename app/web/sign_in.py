@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Annotated
 from urllib.parse import parse_qs
 
@@ -87,13 +88,13 @@ def signed_in(request: Request, target: str, cookie: str) -> Response:
 
 def _too_often(request: Request, target: str, wait_s: float) -> Response:
     response = _form(request, target, too_often(wait_s), status=429)
-    response.headers["Retry-After"] = str(-(-int(wait_s) // 1))
+    response.headers["Retry-After"] = str(ceil(wait_s))
     return response
 
 
 def too_often(wait_s: float) -> str:
     """Return the sentence for whoever has tried so often that nothing is looked at for so long [s]."""
-    return f"Too many attempts to sign in. The next one is looked at in {count(-(-int(wait_s) // 60), 'minute')}."
+    return f"Too many attempts to sign in. The next one is looked at in {count(ceil(wait_s / 60), 'minute')}."
 
 
 def _form(

@@ -415,3 +415,25 @@ def test_project_that_is_not_there_is_refused_like_one_of_others(hosted: Service
     assert told[0] == told[1]
     with hosted.database.session() as session:
         assert projects.find_project(session, "no/such") is None
+
+
+def test_no_page_takes_a_form_from_elsewhere(hosted: Service) -> None:
+    asker = somebody(hosted, "installation-admin")
+    ways = [way for way in ROUTES.values() if way.form is not None]
+    assert len(ways) > 15
+    for way in ways:
+        headers = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}
+        answer = asker.browser.post(way.path, data=way.form, headers=headers)
+        assert answer.status_code == 403, way.path
+        assert "not from a page of this service" in answer.text, way.path
+    assert asker.browser.get("/me").status_code == 200
+
+
+def test_no_form_is_sent_by_following_a_link(hosted: Service) -> None:
+    asker = somebody(hosted, "installation-admin")
+    only_by_form = {path for method, path in ROUTES if method == "POST"} - {
+        path for method, path in ROUTES if method == "GET"
+    }
+    for (_, path), way in ROUTES.items():
+        if path in only_by_form and way.form is not None:
+            assert asker.browser.get(way.path).status_code in (404, 405), path
