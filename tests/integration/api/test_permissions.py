@@ -14,7 +14,9 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from app.api.checks import EXAMPLE
-from app.services.access import Role, Scope, issue_token
+from app.domain.errors import AccessError
+from app.services.access import Role, Scope, issue_token, principal_of_user
+from app.services.cancel_check import cancel_check
 from app.services.change_user import disable_user
 from app.services.own_tokens import GIVEN
 from app.services.sign_in import Browser, begin_session
@@ -194,6 +196,7 @@ PEOPLE: dict[str, set[May]] = {
     "other-admin": ELSEWHERE | {May.BE_SOMEBODY},
     "installation-admin": ADMINISTERS | {May.BE_SOMEBODY},
     "newcomer": NOTHING | {May.BE_SOMEBODY},
+    "reads-here-administers-elsewhere": READS | {May.BE_SOMEBODY},
 }
 """What people may do here. To programs' routes they send a token of their own, which administers nothing."""
 
@@ -237,6 +240,8 @@ def hosted(service: Service) -> Service:
         person(session, "other-admin", {THEIRS: Role.ADMIN})
         person(session, "installation-admin", is_admin=True)
         person(session, "newcomer")
+        both = {OURS: Role.VIEWER, THEIRS: Role.ADMIN}
+        person(session, "reads-here-administers-elsewhere", both)
         writer = issue_token(session, "writer", [Scope.RESULTS_WRITE])
     for commit in (BASE, HEAD):
         answer = post_results(browser(service), writer, posted_document(project=OURS, commit=commit))
@@ -390,6 +395,14 @@ def test_nobody_has_what_is_somebody_elses(hosted: Service, name: str) -> None:
         kept = [session.scalar(select(func.count()).select_from(t)) for t in (SavedSearch, BrowserSession)]
         assert kept == [1, 2]
         assert session.scalars(select(Token.revoked_at).where(Token.name == "zoe's")).one() is None
+
+
+def test_role_elsewhere_cancels_no_check_here(hosted: Service) -> None:
+    with hosted.database.session() as session:
+        user = users.named(session, "reads-here-administers-elsewhere")
+        assert user is not None
+        with pytest.raises(AccessError, match="takes the role maintainer"):
+            cancel_check(session, principal_of_user(session, user), 1)
 
 
 def test_object_of_another_project_is_not_there(hosted: Service) -> None:
