@@ -1,9 +1,9 @@
-"""For commands that work on the service's database itself: where it is, and a connection to it."""
+"""For commands that work on the service's database itself: where it is, a connection to it, lists as columns."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +12,8 @@ from app.config import default_data_dir
 from app.domain.errors import UsageError
 
 if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
     from app.store.session import Database
 
 
@@ -30,6 +32,13 @@ def opened_database() -> Iterator[Database]:
         database.close()
 
 
+@contextmanager
+def service_session() -> Iterator[Session]:
+    """Yield a session on the service's database. Raises UnavailableError where that does not answer."""
+    with opened_database() as database, database.session() as session:
+        yield session
+
+
 def database_url() -> str:
     """Return the database's address. Raises UsageError where neither the environment nor a service names one."""
     given = os.environ.get("RATCHET_DATABASE_URL")
@@ -45,3 +54,11 @@ def database_url() -> str:
             "by RATCHET_DATA_DIR, or the database of a deployment by RATCHET_DATABASE_URL"
         )
     return EmbeddedPostgres(data.postgres).url()
+
+
+def columns(rows: Sequence[Sequence[str]]) -> str:
+    """Return the rows as lines of aligned columns; what is not printable in a name is shown escaped."""
+    cells = [["".join(c if c.isprintable() else repr(c)[1:-1] for c in cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells)
+    return "\n".join(line.rstrip() for line in lines)

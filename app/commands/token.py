@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.service_database import columns, service_session
+from app.commands.database import columns, service_session
 from app.domain.errors import UsageError
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """People who sign in by name, their roles in projects, their sessions and tokens, and the searches that they keep.
 
 Revision: 0014
-Follows: 0012
+Follows: 0013
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0014"
-down_revision = "0012"
+down_revision = "0013"
 branch_labels = None
 depends_on = None
 
