@@ -41,12 +41,18 @@ class Browser:
     cookie: str | None = None
 
 
-def sign_in_by_token(session: Session, settings: ServiceSettings, token: str, browser: Browser) -> str:
-    """Return the cookie of a new session for whoever holds this token.
+def sign_in_by_token(session: Session, settings: ServiceSettings, token: str, browser: Browser) -> str | None:
+    """Return the cookie of a new session for whoever holds this token; None for one that is not valid.
 
-    Raises AccessError, with code `forbidden` where the token is a live one that may not read.
+    The caller has had the attempt counted (`throttle.count_attempt`), and committed that. Raises AccessError for a
+    valid token that may not read.
     """
-    principal = principal_of_token(session, token)
+    try:
+        principal = principal_of_token(session, token)
+    except AccessError:
+        access.audit(session, "unknown", "browser.refused", "unknown", address=browser.address, by="token")
+        return None
+    forget_attempts(session, None, browser.address)
     if not principal.may(Scope.RESULTS_READ):
         raise AccessError(
             f"The token “{principal.name}” may not read results; use one with the scope results:read."
@@ -69,7 +75,7 @@ def sign_in_by_password(
     is_right = is_password(user.password_hash if user else None, password)
     if user is None or not is_right or user.disabled_at is not None:
         known = user.name if user else "unknown"
-        access.audit(session, known, "browser.refused", known, address=browser.address)
+        access.audit(session, known, "browser.refused", known, address=browser.address, by="password")
         return None
     if is_outdated(user.password_hash):
         user.password_hash = hash_password(password, name=user.name)

@@ -19,20 +19,26 @@ OF_ACCOUNT, OF_ADDRESS = 10, 50
 """Attempts at one account, and from one address, within that time. Offices share an address."""
 
 
-def count_attempt(session: Session, name: str, address: str) -> float:
-    """Count an attempt to sign in; return how long no other is looked at [s], 0 where this one may be."""
+def count_attempt(session: Session, name: str | None, address: str) -> float:
+    """Count an attempt to sign in; return how long no other is looked at [s], 0 where this one may be.
+
+    `name` is what was typed as an account's; None where a token was pasted.
+    """
     attempts.prune(session, within=WITHIN)
     n, left_s = attempts.count(session, _of_address(address), within=WITHIN)
     if n > OF_ADDRESS:
         return max(left_s, 1)
+    if name is None:
+        return 0
     n, left_s = attempts.count(session, _of_account(name), within=WITHIN)
     return max(left_s, 1) if n > OF_ACCOUNT else 0
 
 
-def forget_attempts(session: Session, name: str, address: str) -> None:
-    """Forget what was tried at an account, and this attempt from the address: its password was right."""
+def forget_attempts(session: Session, name: str | None, address: str) -> None:
+    """Forget what was tried at an account, and this attempt from the address: what was given was right."""
     attempts.take_back(session, _of_address(address))
-    attempts.forget(session, _of_account(name))
+    if name is not None:
+        attempts.forget(session, _of_account(name))
 
 
 def _of_account(name: str) -> str:

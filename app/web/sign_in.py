@@ -52,12 +52,10 @@ def take_secret(request: Request, service: ServiceDep, session: SessionDep, form
 
 def _by_name(request: Request, service: Service, session: Session, form: dict[str, str]) -> Response:
     name, password = form.get("name", ""), form.get("password", "")
-    target = local_path(form.get("next"))
+    target, browser = local_path(form.get("next")), browser_of(request)
     if not name.strip() or not password:
         return _form(request, target, "Give your name and your password.", status=401)
-    browser = browser_of(request)
-    with service.database.session() as counting:
-        wait_s = count_attempt(counting, user_name(name), browser.address)
+    wait_s = _counted(service, user_name(name), browser)
     if wait_s:
         return _too_often(request, target, wait_s)
     cookie = sign_in_by_password(session, service.settings, name, password, browser)
@@ -67,16 +65,25 @@ def _by_name(request: Request, service: Service, session: Session, form: dict[st
 
 
 def _by_token(request: Request, service: Service, session: Session, form: dict[str, str]) -> Response:
-    target, token = local_path(form.get("next")), form.get("token", "").strip()
+    target, token, browser = local_path(form.get("next")), form.get("token", "").strip(), browser_of(request)
     if not token:
         return _form(request, target, "Paste a token first.", status=401, by_token=True)
+    wait_s = _counted(service, None, browser)
+    if wait_s:
+        return _too_often(request, target, wait_s, by_token=True)
     try:
-        cookie = sign_in_by_token(session, service.settings, token, browser_of(request))
+        cookie = sign_in_by_token(session, service.settings, token, browser)
     except AccessError as error:
-        is_unknown = error.code == "unauthenticated"
-        problem = UNKNOWN_TOKEN if is_unknown else str(error)
-        return _form(request, target, problem, status=401, by_token=True)
+        return _form(request, target, str(error), status=401, by_token=True)
+    if cookie is None:
+        return _form(request, target, UNKNOWN_TOKEN, status=401, by_token=True)
     return signed_in(request, target, cookie)
+
+
+def _counted(service: Service, name: str | None, browser: Browser) -> float:
+    """Count an attempt, in a transaction of its own; return how long none is looked at [s]."""
+    with service.database.session() as counting:
+        return count_attempt(counting, name, browser.address)
 
 
 def signed_in(request: Request, target: str, cookie: str) -> Response:
@@ -86,8 +93,8 @@ def signed_in(request: Request, target: str, cookie: str) -> Response:
     return secure(response, request)
 
 
-def _too_often(request: Request, target: str, wait_s: float) -> Response:
-    response = _form(request, target, too_often(wait_s), status=429)
+def _too_often(request: Request, target: str, wait_s: float, *, by_token: bool = False) -> Response:
+    response = _form(request, target, too_often(wait_s), status=429, by_token=by_token)
     response.headers["Retry-After"] = str(ceil(wait_s))
     return response
 

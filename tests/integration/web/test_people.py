@@ -234,6 +234,22 @@ def test_address_that_guesses_at_many_names_is_stopped_and_stores_no_more(people
         assert len(session.scalars(select(SignInAttempts)).all()) == 2
 
 
+def test_address_that_guesses_tokens_is_stopped_and_right_ones_do_not_count(
+    peopled: Service, admin_token: str
+) -> None:
+    client = browser(peopled)
+    with peopled.database.session() as session:
+        session.add(SignInAttempts(key="address testclient", attempts=OF_ADDRESS - 2))
+
+    def pasted(token: str) -> int:
+        return client.post("/sign-in", data={"token": token}, headers=SAME_ORIGIN).status_code
+
+    assert [pasted(admin_token) for _ in range(3)] == [303] * 3
+    assert [pasted("wrong") for _ in range(4)] == [401, 401, 429, 429]
+    assert pasted(admin_token) == 429
+    assert ("unknown", "browser.refused", "unknown") in deeds(peopled)
+
+
 def test_counts_that_are_over_are_forgotten(peopled: Service) -> None:
     with peopled.database.session() as session:
         session.add(SignInAttempts(key="address 192.0.2.1", attempts=3, began_at=stored.now() - 2 * WITHIN))
