@@ -37,11 +37,12 @@ def budget_labels(budget: TrendBudget | None, unit: str) -> list[str]:
     return [words.budget_words(limit, unit, is_minimum=is_minimum) for limit, is_minimum in limits(budget)]
 
 
-def script_words(marks: TrendMarks) -> dict[str, Any]:
-    """Return the words that the script shows: of each epoch, of each run without a point, and of reasons by code."""
+def script_words(marks: TrendMarks, unit: str) -> dict[str, Any]:
+    """Return the words that the script shows: of epochs, runs without a point and limits, and of reasons by code."""
     reasons = {reason for point in marks.void for reason in point.reasons or ()}
     return {
         "epochs": [epoch_words(epoch) for epoch in marks.epochs],
         "failed": [failed_words(run) for run in marks.failed],
+        "budget": budget_labels(marks.budget, unit),
         "reasons": {reason: words.reason_words(reason) for reason in sorted(reasons)},
     }

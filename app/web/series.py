@@ -99,7 +99,7 @@ def show_series(
         data=_data(
             trend_document(trend)
             | {"ladder": ladder(trend.series.unit), "relative": relative, "reference": trend.reference}
-            | {"words": script_words(trend.marks)}
+            | {"words": script_words(trend.marks, trend.series.unit)}
         ),
     )
 

@@ -120,9 +120,8 @@
 
   function limits() {
     if (!given.budget) return [];
-    const both = [[given.budget.max, "at most"], [given.budget.min, "at least"]];
-    return both.filter(([limit]) => limit !== null).map(([limit, how]) =>
-      [isRelative() ? 100 * (limit / state.reference - 1) : limit, `budget: ${how} ${told(isRelative() ? 100 * (limit / state.reference - 1) : limit)}`]);
+    return [given.budget.max, given.budget.min].filter((limit) => limit !== null).map((limit, i) =>
+      [isRelative() ? 100 * (limit / state.reference - 1) : limit, given.words.budget[i]]);
   }
 
   // One that would halve the size of what is shown stays out of the range.
@@ -166,7 +165,7 @@
       ctx.fill();
     }
     const where = new Map(shown.row.map((row, i) => [row, i])), all = places(shown);
-    stroke(color("--open"), 2, [], () => {
+    stroke(color("--open"), 1.5, [], () => {
       for (const point of state.shown.void) {
         if (!where.has(point.row)) continue;
         const x = across(all[where.get(point.row)]);

@@ -135,7 +135,7 @@ def test_a_series_without_any_of_it_looks_as_before(poster: Poster) -> None:
     assert (found["epochs"], found["void"], found["failed"], found["budget"]) == ([], [], [], None)
     assert found["control"] == {"row": [], "deviation": [], "thinned": False}
     html = look(poster, f"/series/{poster.series}")
-    assert 'class="key' not in html
+    assert 'class="beside-key' not in html
     assert "Where the machine changed" not in html
 
 
