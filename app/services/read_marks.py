@@ -18,6 +18,9 @@ from app.store.repositories.trends import History, TrendColumns
 MOST_EPOCHS = 40
 """Where machines arrive more often than so in one history, they come and go, and only how many they are is told."""
 
+CONTROL_WIDTH = 2
+"""Columns of pixels that a value of the control has for itself: its curve is a thin line in a low strip."""
+
 MOST_FACTS = 20
 """Facts of a machine that are told to have changed; more are left out."""
 
@@ -111,7 +114,7 @@ def rows_to_tell(found: Iterable[Arrival]) -> list[int]:
 
 
 def read_marks(
-    its: History, found: Sequence[Arrival], marks: Marks, shown: Collection[int], columns: int
+    its: History, found: Sequence[Arrival], marks: Marks, shown: Collection[int], controls: int
 ) -> TrendMarks:
     """Return what is marked in the history.
 
@@ -120,13 +123,13 @@ def read_marks(
         found: where machines arrive in it.
         marks: what is stored of it.
         shown: those of its rows that are.
-        columns: how many values of the control were asked for.
+        controls: how many values of the control were asked for.
     """
     ids, rows = its.columns.result_ids, sorted(shown)
     return TrendMarks(
         n_machines=len(set(its.columns.machines) - {0}),
         epochs=tuple(_epochs(its.columns, found, marks.machines)),
-        control=_control(marks.control, its.columns.sources, rows, columns),
+        control=_control(marks.control, its.columns.sources, rows, controls),
         void=tuple(sorted(_voids(marks.void, {ids[row]: row for row in rows}), key=lambda one: one.row)),
         failed=tuple(_failed(ids, marks.failed)),
         budget=_budget(marks.budgets, its.case.benchmark, its.series.metric),
@@ -175,7 +178,7 @@ def _compared(old: dict[str, Any], new: dict[str, Any]) -> tuple[int, tuple[Fact
 
 
 def _control(
-    found: Iterable[ControlTimes], sources: Sequence[int], rows: Sequence[int], columns: int
+    found: Iterable[ControlTimes], sources: Sequence[int], rows: Sequence[int], controls: int
 ) -> ControlLine:
     """Return by how much the control took longer than usual: on average over its probes, of the slowest device."""
     of_run: dict[int, float] = {}
@@ -184,7 +187,7 @@ def _control(
     if not of_run:
         return ControlLine()
     told = [row for row in rows if sources[row] in of_run]
-    is_thinned = sum(sources[row] > 0 for row in rows) > columns
+    is_thinned = sum(sources[row] > 0 for row in rows) > controls
     return ControlLine(told, [of_run[sources[row]] for row in told], is_thinned)
 
 
@@ -195,7 +198,7 @@ def _deviations(times: ControlTimes) -> dict[int, float]:
     for run_id, *taken in zip(times.run_ids, *times.seconds, strict=True):
         ratios = [s / its for s, its in zip(taken, usual, strict=True) if s > 0]
         if ratios:
-            deviation = round(math.prod(ratios) ** (1 / len(ratios)) - 1, 5)
+            deviation = round(math.prod(ratios) ** (1 / len(ratios)) - 1, 4)
             found[run_id] = max(found.get(run_id, deviation), deviation)
     return found
 

@@ -14,7 +14,7 @@ from app.domain.thinning import thinned
 from app.services.access import Principal
 from app.services.query_changes import moved_worse
 from app.services.query_runs import name_of_run
-from app.services.read_marks import NO_MARKS, TrendMarks, arrivals_of, read_marks, rows_to_tell
+from app.services.read_marks import CONTROL_WIDTH, NO_MARKS, TrendMarks, arrivals_of, read_marks, rows_to_tell
 from app.services.series_document import unseen_series
 from app.services.visibility import may_see
 from app.store.repositories import trends
@@ -185,8 +185,8 @@ def read_trend(
     found = arrivals_of(its.columns)
     around = [change.row for change in its_changes] + [arrival.row for arrival in found]
     kept, newest = _kept(its.columns, around, rows, columns), range(max(n - NEWEST, 0), n)
-    asked = sorted({*kept, *newest})
-    behind, marks = trends.behind(session, its, asked, rows_to_tell(found), columns)
+    asked, controls = sorted({*kept, *newest}), max(1, columns // CONTROL_WIDTH)
+    behind, marks = trends.behind(session, its, asked, rows_to_tell(found), controls)
     told = _points(its, asked, behind)
     return Trend(
         its.series,
@@ -200,7 +200,7 @@ def read_trend(
         told.of(newest)[::-1],
         tuple(its_changes),
         trends.newest_value(session, its.series, its.branch, relative) if relative else None,
-        read_marks(its, found, marks, kept, columns),
+        read_marks(its, found, marks, kept, controls),
     )
 
 

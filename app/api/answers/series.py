@@ -115,7 +115,7 @@ class TrendControlAnswer(Answer):
     deviation: list[float] = told(
         "time/usual − 1, the usual being the median of those told.", [-0.002, 0.002]
     )
-    thinned: bool = told("Whether rows are left out, as there are more than `columns`.", False)
+    thinned: bool = told("Whether rows are left out, as there are more than half of `columns`.", False)
 
 
 class TrendVoidAnswer(Answer):
@@ -166,7 +166,7 @@ class TrendAnswer(Answer):
     control: TrendControlAnswer = told("The control workload beside the points shown.")
     void: list[TrendVoidAnswer] = told("Those of the points shown that have values that do not count.")
     failed: list[TrendFailedAnswer] = told(
-        "Runs without a point in the whole history, of the project's last 300 checks."
+        "Runs without a point in the whole history, of the project's last 200 checks."
     )
     budget: TrendBudgetAnswer | None = told(
         "The budget of the newest settings that have landed; null where it is about no series like this."

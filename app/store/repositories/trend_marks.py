@@ -20,7 +20,7 @@ PROBES = ("gemm_bf16", "gemm_fp32", "triad")
 NEWEST_RUNS = 100
 """So many of the newest runs are looked through for settings that have landed."""
 
-CHECKS = 300
+CHECKS = 200
 """So many of the newest checks of the project are looked through for runs without a point."""
 
 REASONS = 50

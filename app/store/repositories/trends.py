@@ -201,28 +201,31 @@ _CHANGES = f"""
 
 
 def behind(
-    session: Session, its: History, rows: Sequence[int], arrived: Sequence[int], columns: int
+    session: Session, its: History, rows: Sequence[int], arrived: Sequence[int], controls: int
 ) -> tuple[Behind, Marks]:
     """Return what is behind these rows of the history, in their order, and what is to be marked beside them.
 
-    `rows` ascend; `arrived` are rows whose machines are to be told, `columns` is how many values of the control are.
+    `rows` ascend; `arrived` are rows whose machines are to be told, `controls` is how many values of the control are.
     """
     if not rows:
         return Behind(), Marks()
     shown, which = _shown(its, rows)
     ids, sources = its.columns.result_ids, its.columns.sources
     measured = [row for row in rows if sources[row] > 0]
+    step = max(1, -(-len(measured) // controls))
     sought = Sought(
         series=its.series,
         branch=its.branch,
         own_branch=its.project.branch,
         runs=_newest_runs(its.columns),
-        controlled=[sources[row] for row in measured[:: -max(1, -(-len(measured) // columns))]],
+        controlled=[sources[row] for row in measured[::-step]],
         results=[ids[row] for row in measured],
         arrived=[ids[row] for row in arrived],
     )
     found, *beside = in_one_trip(session, (_behind(shown), which), *trend_marks.statements(sought))
-    return Behind(*found[0]), trend_marks.marks(sought, beside)
+    sha, subject, author, time, flags = found[0]
+    told = Behind(sha, subject, author, time, [its_flags or () for its_flags in flags])
+    return told, trend_marks.marks(sought, beside)
 
 
 def _newest_runs(columns: TrendColumns) -> list[int]:
@@ -243,7 +246,7 @@ def _behind(shown: str) -> str:
     return f"""
         select json_agg(sha), json_agg(subject), json_agg(author),
           json_agg(coalesce(authored_at, (select measured_at from result where result.id = told.id))),
-          json_agg(coalesce(flags, '{{}}'))
+          json_agg(nullif(flags, '{{}}'))
         from (
           select shown.id, sha, subject, author, authored_at, flags
           from ({shown}) shown join commit on commit.id = commit_id

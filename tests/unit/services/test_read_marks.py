@@ -28,9 +28,9 @@ def history(machines: list[int]) -> History:
     return History(series, case, Project(name="acme"), (("main", n),), "main", columns, ())
 
 
-def read(measured_on: list[int], columns: int = 100, **stored: Any) -> TrendMarks:
+def read(measured_on: list[int], controls: int = 100, **stored: Any) -> TrendMarks:
     its = history(measured_on)
-    return read_marks(its, arrivals_of(its.columns), Marks(**stored), range(len(measured_on)), columns)
+    return read_marks(its, arrivals_of(its.columns), Marks(**stored), range(len(measured_on)), controls)
 
 
 def machine(row: int, told: dict[str, Any]) -> MachineRow:
@@ -59,7 +59,7 @@ def test_the_control_is_told_against_its_usual_over_all_probes() -> None:
     control = read([7, 7, 7, 7], control=(times,)).control
     assert (control.row, control.is_thinned) == ([0, 1, 2], False)
     assert control.deviation == pytest.approx([0.0, -0.0241, 0.0735], abs=1e-4)
-    assert read([7] * 4, columns=2, control=(times,)).control.is_thinned
+    assert read([7] * 4, controls=2, control=(times,)).control.is_thinned
 
 
 def test_of_several_devices_the_slowest_counts_and_other_kits_are_not_compared() -> None:
