@@ -18,11 +18,15 @@ from app.services.alerts.raise_alerts import raise_alerts
 from app.services.publish import publish_run
 from app.store.tables import Run
 from app.wiring import Service
-from ratchet_perf import ConflictError, NotAllowedError, Ratchet, Result
+from ratchet_perf import Budget, ConflictError, Control, Fact, NotAllowedError, Ratchet, Result, VoidValues
 from tests.factories import results, stored
 from tests.factories.histories import PROJECT, Poster, sha, stepped
 from tests.factories.serving import served
-from tests.integration.series.conftest import grown
+from tests.integration.history.conftest import Branch, branch
+from tests.integration.series.conftest import grown, poster
+from tests.integration.series.test_marks import marked
+
+__all__ = ["branch", "marked", "poster"]
 
 pytestmark = pytest.mark.postgres
 
@@ -91,6 +95,20 @@ def test_every_question_is_answered_with_records(ratchet: Ratchet, service: Serv
     one_sided = ratchet.compare(sha(0), check.base.sha, project=PROJECT)
     assert (one_sided.pairs, one_sided.only_base[0].head) == ((), None)
     assert set(one_sided.only_head.to_frame()["head_commit"]) == {check.base.sha}
+
+
+def test_what_stands_beside_a_trend_is_told_as_records(marked: Branch) -> None:
+    with served(marked.poster.service) as address, Ratchet(address, token=marked.poster.token) as its:
+        trend = its.trend(marked.poster.series)
+    (epoch,) = trend.epochs
+    assert (trend.machines, epoch.row, epoch.changes) == (2, 4, (Fact("driver", "550.54", "560.28"),))
+    assert trend.control[4] == Control(4, 0.05)
+    assert trend.void == (VoidValues(2, 1, 2, ("foreign_process",)),)
+    assert [(run.row, run.commit, run.verdict) for run in trend.failed] == [
+        (6, sha(6), "base_fails"),
+        (7, sha(8), None),
+    ]
+    assert trend.budget == Budget("res*", 0.011, None)
 
 
 def test_post_is_stored_once_and_comes_back_whole(ratchet: Ratchet) -> None:

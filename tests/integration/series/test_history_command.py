@@ -13,9 +13,13 @@ import app.commands.connection
 from app.cli import DATA, USAGE, run
 from tests.factories.histories import Poster, sha, stepped
 from tests.factories.serving import found_by_commands
+from tests.integration.history.conftest import Branch, branch
 from tests.integration.series.conftest import grown
+from tests.integration.series.test_marks import marked
 
 pytestmark = pytest.mark.postgres
+
+__all__ = ["branch", "marked"]
 
 
 @pytest.fixture
@@ -97,3 +101,23 @@ def test_without_a_service_it_says_what_to_do(
     monkeypatch.setattr(app.commands.connection, "running_service", lambda: None)
     assert run(["history"]) == USAGE
     assert "RATCHET_URL" in capsys.readouterr().err
+
+
+def test_what_could_explain_a_history_has_its_lines_and_columns(
+    marked: Branch, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found_by_commands(marked.poster.client, marked.poster.token, monkeypatch)
+    told = [" ".join(line.split()) for line in printed(capsys).splitlines()[2:]]
+    assert told == [
+        f"◆ {sha(4)[:10]} Another machine: driver 550.54 → 560.28",
+        f"× {sha(6)[:10]} Fails on base: raised",
+        f"× {sha(8)[:10]} The worker's disk was full",
+        "budget: at most 11 ms",
+    ]
+    rows = list(csv.DictReader(io.StringIO(printed(capsys, "--csv", "--last", "5"))))
+    assert [(row["row"], row["n_void"], row["epoch"]) for row in rows] == [
+        ("2", "1", "0"), ("3", "0", "0"), ("4", "0", "1"), ("5", "0", "1"), ("6", "0", "1"),
+    ]  # fmt: skip
+    assert [float(row["control"]) for row in rows] == [0.0, 0.0, 0.05, 0.05, 0.05]
+    (document,) = documents(capsys, "--last", "2")
+    assert (document["control"]["row"], document["void"], len(document["failed"])) == ([5, 6], [], 2)
