@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import AccessError
 from app.store.repositories import access, users
+from app.store.repositories.access import LiveToken
 from app.store.tables import Token, User
 
 PREFIX = "ratchet"
@@ -171,8 +172,7 @@ def principal_of_token(session: Session, text: str) -> Principal:
     """Return who presents this token. Raises AccessError, the same for unknown, expired, revoked and malformed."""
     parts = text.split("_")
     is_ours = len(parts) == 3 and parts[0] == PREFIX
-    found = access.live_token(session, parts[1], noted_for=NOTE_USE_EVERY) if is_ours else None
-    row, is_noted = found or (None, False)
+    row = access.live_token(session, parts[1], noted_for=NOTE_USE_EVERY) if is_ours else None
     presented = digest(parts[-1])
     stored = row.secret_sha256 if row else digest("")
     if not hmac.compare_digest(presented, stored) or row is None:
@@ -181,12 +181,12 @@ def principal_of_token(session: Session, text: str) -> Principal:
             "(RATCHET_TOKEN; `ratchet up` keeps the administrator's in DATA_DIR/admin-token)",
             code="unauthenticated",
         )
-    if not is_noted:
-        access.note_use(session, row)
+    if not row.is_noted:
+        access.note_use(session, row.id)
     return principal_of(session, row)
 
 
-def principal_of(session: Session, row: Token) -> Principal:
+def principal_of(session: Session, row: Token | LiveToken) -> Principal:
     """Return who shows this token: itself, or where it is a person's, the person as far as it goes."""
     scopes = frozenset(row.scopes)
     if row.user_id is None:

@@ -10,8 +10,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import psycopg
+from sqlalchemy import ClauseElement
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
+
+_DIALECT = PGDialect_psycopg()  # type: ignore[no-untyped-call]
 
 Statement = tuple[str, Mapping[str, Any]]
 """SQL with places like `%(name)s`, and what stands there."""
@@ -37,3 +41,8 @@ def in_one_trip(session: Session, *statements: Statement) -> list[list[tuple[Any
         sent = "; ".join(query for query, _ in statements)
         raise DBAPIError.instance(sent, None, error, psycopg.Error) from error
     return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
+
+
+def written(query: ClauseElement) -> str:
+    """Return the query as text for a statement; the names of its `bindparam`s are those of the values."""
+    return str(query.compile(dialect=_DIALECT))

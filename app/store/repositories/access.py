@@ -5,27 +5,34 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, func, or_, select, update
+from sqlalchemy import ColumnElement, Interval, bindparam, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from app.store.pipeline import Statement, in_one_trip
+from app.store.pipeline import Statement, in_one_trip, written
 from app.store.tables import Project, Token, User
 
 
-def live_token(session: Session, public_id: str, *, noted_for: timedelta) -> tuple[Token, bool] | None:
+class LiveToken(NamedTuple):
+    """A token that opens something; `is_noted` says whether its last use was noted lately."""
+
+    id: int
+    name: str
+    scopes: list[str]
+    project_id: int | None
+    user_id: int | None
+    secret_sha256: str
+    is_noted: bool
+
+
+def live_token(session: Session, public_id: str, *, noted_for: timedelta) -> LiveToken | None:
     """Return the token of this public id unless it has expired, was revoked, or is of a person who is disabled.
 
-    With it comes whether its last use was noted less than `noted_for` ago.
+    Its last use is noted lately if that was less than `noted_for` ago.
     """
-    is_noted = func.coalesce(Token.last_used_at > func.clock_timestamp() - noted_for, False)
-    row = session.execute(
-        select(Token, is_noted)
-        .outerjoin(User, User.id == Token.user_id)
-        .where(Token.public_id == public_id, *is_live())
-    ).one_or_none()
-    return None if row is None else (row[0], row[1])
+    (rows,) = in_one_trip(session, (_LIVE_TOKEN, {"public_id": public_id, "noted_for": noted_for}))
+    return LiveToken(*rows[0]) if rows else None
 
 
 def is_live() -> tuple[ColumnElement[bool], ...]:
@@ -37,9 +44,25 @@ def is_live() -> tuple[ColumnElement[bool], ...]:
     )
 
 
-def note_use(session: Session, token: Token) -> None:
+# Every request of a program begins with it, so it is written once.
+_LIVE_TOKEN = written(
+    select(
+        Token.id,
+        Token.name,
+        Token.scopes,
+        Token.project_id,
+        Token.user_id,
+        Token.secret_sha256,
+        (Token.last_used_at > func.clock_timestamp() - bindparam("noted_for", type_=Interval)).is_(True),
+    )
+    .outerjoin(User, User.id == Token.user_id)
+    .where(Token.public_id == bindparam("public_id"), *is_live())
+)
+
+
+def note_use(session: Session, token_id: int) -> None:
     """Record that the token is used now."""
-    session.execute(update(Token).where(Token.id == token.id).values(last_used_at=func.clock_timestamp()))
+    session.execute(update(Token).where(Token.id == token_id).values(last_used_at=func.clock_timestamp()))
 
 
 def add_token(session: Session, token: Token) -> Token:
