@@ -135,11 +135,12 @@
     return [bottom, top];
   }
 
-  // Of what came after the newest point the place is that point's own.
+  // A run without a point is before the first one of its row or later, as that row may be left out. Of what came after the
+  // newest point the place is that point's own.
   function failedAt(run) {
     const p = state.shown.points, last = p.row.length - 1;
     if (run.row === p.row[last] + 1) return places(p)[last];
-    return placeBefore(run.row);
+    return placeBefore(p.row.find((row) => row >= run.row));
   }
 
   function drawMarks(u) {
@@ -226,11 +227,12 @@
   }
 
   // What is marked at a point, or right before it, in words.
-  function marksOf(row) {
-    const lines = given.epochs.map((epoch, i) => epoch.row === row ? given.words.epochs[i] : "").filter(Boolean);
-    const failed = (at) => given.failed.map((run, i) => run.row === at ? `${run.commit.slice(0, 10)}: ${given.words.failed[i]}` : "").filter(Boolean);
-    lines.push(...failed(row).map((its) => `Before it, no point of ${its}`));
-    if (row === given.n - 1) lines.push(...failed(given.n).map((its) => `After it, no point of ${its}`));
+  function marksOf(i) {
+    const {row: rows} = state.shown.points, row = rows[i], previous = i ? rows[i - 1] : row - 1;
+    const lines = given.epochs.map((epoch, nth) => epoch.row === row ? given.words.epochs[nth] : "").filter(Boolean);
+    const failed = (after, until) => given.failed.map((run, nth) => run.row > after && run.row <= until ? `${run.commit.slice(0, 10)}: ${given.words.failed[nth]}` : "").filter(Boolean);
+    lines.push(...failed(previous, row).map((its) => `Before it, no point of ${its}`));
+    if (row === given.n - 1) lines.push(...failed(row, given.n).map((its) => `After it, no point of ${its}`));
     for (const point of state.shown.void.filter((one) => one.row === row)) {
       const why = (point.reasons ?? []).map((reason) => given.words.reasons[reason] ?? reason.replaceAll("_", " "));
       lines.push(`${point.n_void} of ${point.n_values} values void${why.length ? `: ${why.join("; ")}` : ""}`);
@@ -352,7 +354,7 @@
       const its_value = its[4 + nth][at], line = part("div", `${nameOf(id)}: ${told(its_value)}`);
       if (its_value != null) tip.append(line);
     });
-    tip.append(...marksOf(p.row[i]).map((line) => part("div", line)));
+    tip.append(...marksOf(i).map((line) => part("div", line)));
     if (p.flags[i].length) tip.append(part("div", p.flags[i].join(", ")));
     if (state.pinned) tip.append(actions(p, i));
     tip.classList.toggle("kept", state.pinned);
