@@ -166,7 +166,7 @@
       ctx.fill();
     }
     const where = new Map(shown.row.map((row, i) => [row, i])), all = places(shown);
-    stroke(color("--open"), 1.5, [], () => {
+    stroke(color("--open"), state.shown.void.length > 100 ? 1 : 2, [], () => {
       for (const point of state.shown.void) {
         if (!where.has(point.row)) continue;
         const x = across(all[where.get(point.row)]);
