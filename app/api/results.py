@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, BackgroundTasks, Header, Response
+from fastapi import APIRouter, BackgroundTasks, Header
+from fastapi.responses import JSONResponse
 
 from app.api.answers.results import BatchAnswer, PostedDocument, StoredAnswer
 from app.api.deps import Body, ResultWriter, ServiceDep, SessionDep, relay_soon
@@ -30,19 +31,16 @@ def post_results(
     service: ServiceDep,
     session: SessionDep,
     principal: ResultWriter,
-    response: Response,
     later: BackgroundTasks,
     idempotency_key: Annotated[
         str | None,
         Header(description="1 to 255 printable characters; left out: the document itself is the key."),
     ] = None,
-) -> dict[str, Any]:
+) -> JSONResponse:
     """Store results; the same document again is answered 200 with the same body."""
-    response.status_code, answer = ingest_results(
-        session, principal, idempotency_key, body, now=datetime.now(UTC)
-    )
+    status, answer = ingest_results(session, principal, idempotency_key, body, now=datetime.now(UTC))
     later.add_task(relay_soon, service)
-    return answer
+    return JSONResponse(answer, status)
 
 
 @router.post(
@@ -56,8 +54,8 @@ def post_batch(
     session: SessionDep,
     principal: ResultWriter,
     later: BackgroundTasks,
-) -> dict[str, Any]:
+) -> JSONResponse:
     """Store many documents, one a line; each is stored or refused by itself, and none twice."""
     answer = ingest_batch(session, principal, body, now=datetime.now(UTC))
     later.add_task(relay_soon, service)
-    return answer
+    return JSONResponse(answer)
