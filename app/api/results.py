@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, BackgroundTasks, Header
-from fastapi.responses import JSONResponse
 
 from app.api.answers.results import BatchAnswer, PostedDocument, StoredAnswer
 from app.api.deps import Body, ResultWriter, ServiceDep, SessionDep, relay_soon
 from app.api.describing import answers, takes
+from app.api.rendering import PlainJSON
 from app.services.ingest_batch import ingest_batch
 from app.services.ingest_results import ingest_results
 
@@ -36,11 +36,11 @@ def post_results(
         str | None,
         Header(description="1 to 255 printable characters; left out: the document itself is the key."),
     ] = None,
-) -> JSONResponse:
+) -> PlainJSON:
     """Store results; the same document again is answered 200 with the same body."""
     status, answer = ingest_results(session, principal, idempotency_key, body, now=datetime.now(UTC))
     later.add_task(relay_soon, service)
-    return JSONResponse(answer, status)
+    return PlainJSON(answer, status)
 
 
 @router.post(
@@ -54,8 +54,8 @@ def post_batch(
     session: SessionDep,
     principal: ResultWriter,
     later: BackgroundTasks,
-) -> JSONResponse:
+) -> PlainJSON:
     """Store many documents, one a line; each is stored or refused by itself, and none twice."""
     answer = ingest_batch(session, principal, body, now=datetime.now(UTC))
     later.add_task(relay_soon, service)
-    return JSONResponse(answer)
+    return PlainJSON(answer)
