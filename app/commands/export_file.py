@@ -81,8 +81,8 @@ class ExportFile:
         """Give the file its name."""
         self._file.flush()
         os.fsync(self._file.fileno())
-        _part_of(self._out).replace(self._out)
         _state_of(self._out).unlink(missing_ok=True)
+        _part_of(self._out).replace(self._out)
 
     def leave(self) -> bool:
         """Keep what is whole; tell whether there is anything."""

@@ -26,6 +26,8 @@ def add_user(
 ) -> User:
     """Store a person. Raises DataError for a bad name or password, ConflictError where somebody has the name."""
     its_name = new_name(name)
+    if access.has_project_token_named(session, its_name):
+        raise DataError(f"a token of a project is called {its_name!r}: revoke it, or take another name")
     shown = display_name.strip() or its_name
     for text in (shown, email or ""):
         if len(text) > LONGEST or not text.isprintable():

@@ -133,6 +133,8 @@ class _Storing:
         return {one.key: list(islice(found, len(one.payload.results))) for one in documents}
 
     def _add(self, documents: Sequence[_Document], series: dict[str, list[KnownSeries]]) -> None:
+        # First the environments and then the commits, each in one order everywhere, so that none deadlock.
+        environments = self._environments(documents)
         commits = projects.commit_ids(self._session, self._project.id, _commits(documents))
         rows = [
             (one, result, row, commits[one.payload.commit])
@@ -148,7 +150,7 @@ class _Storing:
                 fresh.append((one, result, row, commit))
                 if one.payload.measured_at:
                     there.add(point)
-        made = self._claim([one for one, *_ in fresh], commits)
+        made = self._claim([one for one, *_ in fresh], commits, environments)
         new = [
             new_result(
                 one.payload, result, row, made[one.key], commit, self._now, branch=self._branch(one.payload)
@@ -173,19 +175,25 @@ class _Storing:
             median(result.values),
             result.low,
             result.high,
-            len(result.values),
         )
 
-    def _claim(self, documents: Sequence[_Document], commits: dict[str, int]) -> dict[str, int]:
+    def _environments(self, documents: Sequence[_Document]) -> dict[str, int]:
+        """Return by its document's key the id of each environment, made where it is new."""
+        facts = {one.key: environment_facts(one.payload.environment) for one in documents}
+        distinct = {projects.environment_digest(*its): its for its in facts.values()}
+        ids = {
+            digest: projects.environment(self._session, *distinct[digest]).id for digest in sorted(distinct)
+        }
+        return {key: ids[projects.environment_digest(*its)] for key, its in facts.items()}
+
+    def _claim(
+        self, documents: Sequence[_Document], commits: dict[str, int], environments: dict[str, int]
+    ) -> dict[str, int]:
         """Return by its key the new upload of each document; one that came before has none."""
-        environments: dict[str, int] = {}
-        wanted = []
-        for one in _distinct(documents):
-            facts, commit_id = environment_facts(one.payload.environment), commits[one.payload.commit]
-            digest, *_ = facts
-            if digest not in environments:
-                environments[digest] = projects.environment(self._session, *facts).id
-            wanted.append(NewUpload(one.key, one.digest, commit_id, environments[digest]))
+        wanted = [
+            NewUpload(one.key, one.digest, commits[one.payload.commit], environments[one.key])
+            for one in _distinct(documents)
+        ]
         if not wanted:
             return {}
         return uploads.claim_all(self._session, self._project.id, wanted, posted_by=self._principal.name)

@@ -8,12 +8,12 @@ from datetime import timedelta
 
 from sqlalchemy.orm import Session
 
-from app.domain.errors import NotFoundError
+from app.domain.errors import DataError, NotFoundError
 from app.services.access import Principal, Role, Scope, issue_token
 from app.services.change_user import set_role
 from app.services.list_tokens import TokenFacts, list_tokens
 from app.services.own_tokens import require_good
-from app.services.user_names import user_named
+from app.services.user_names import OURS, user_name, user_named
 from app.services.visibility import visible_project
 from app.store.repositories import access, clock, users
 from app.store.tables import Project
@@ -76,10 +76,18 @@ def issue_project_token(
     """
     project = administered_project(session, principal, name)
     its_name, its_scopes = require_good(token, scopes, days)
+    _require_nobodys(session, its_name)
     ends = clock.now(session) + timedelta(days=days)
     return issue_token(
         session, its_name, its_scopes, project_id=project.id, expires_at=ends, by=principal.name
     )
+
+
+def _require_nobodys(session: Session, name: str) -> None:
+    """Raise DataError where the name of a token is what somebody else is called who does something."""
+    its = user_name(name)
+    if "/" in its or its in OURS or users.named(session, its) is not None:
+        raise DataError(f"“{name}” is what somebody else is called here: give the token another name.")
 
 
 def revoke_project_token(session: Session, principal: Principal, name: str, public_id: str) -> None:

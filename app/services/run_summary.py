@@ -34,6 +34,8 @@ class RunSummary:
 
 def summary_of(session: Session, run: Run, values: Sequence[ArmValue]) -> RunSummary:
     """Return what the run's values come to: as it was stored where they are gone, else of these, which are all."""
+    if run.summary is None and not values:
+        session.refresh(run, ["summary"])  # they may have gone since the run was read
     return summarise(session, run, values) if run.summary is None else _read(run.summary)
 
 

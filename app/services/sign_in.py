@@ -72,14 +72,17 @@ def sign_in_by_password(
     """
     its_name = user_name(name)
     user = users.named(session, its_name) if NAME.fullmatch(its_name) else None
-    is_right = is_password(user.password_hash if user else None, password)
-    if user is None or not is_right or user.disabled_at is not None:
+    verified = user.password_hash if user else None
+    is_right = is_password(verified, password)
+    if is_right:
+        forget_attempts(session, its_name, browser.address)
+    # To look at a password takes long: a new one may have come meanwhile, and have ended the sessions that there were.
+    if user is None or not is_right or not users.still_has(session, user, verified):
         known = user.name if user else "unknown"
         access.audit(session, known, "browser.refused", known, address=browser.address, by="password")
         return None
     if is_outdated(user.password_hash):
         user.password_hash = hash_password(password, name=user.name)
-    forget_attempts(session, its_name, browser.address)
     access.audit(session, user.name, "browser.signed_in", user.name, address=browser.address, by="password")
     return begin_session(session, settings, user, browser)
 

@@ -53,5 +53,7 @@ def _of_address(address: str) -> str:
     except ValueError:
         return f"address {address[:100]}"
     if known.version == 6:
+        if known.ipv4_mapped:
+            return f"address {known.ipv4_mapped}"
         return f"address {ipaddress.ip_network((known, 64), strict=False)}"
     return f"address {known}"

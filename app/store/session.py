@@ -65,6 +65,12 @@ def database_url(url: str) -> URL:
     return parsed.set(drivername=DRIVER)
 
 
+def is_away(error: BaseException) -> bool:
+    """Say whether the error is that the database takes no connection, or lost it."""
+    state = getattr(getattr(error, "orig", None), "sqlstate", None)
+    return isinstance(error, OperationalError) and (state is None or state.startswith(AWAY))
+
+
 @contextmanager
 def answering() -> Iterator[None]:
     """Raise UnavailableError, with the server's word, where the database is away or gives up within this block."""
@@ -77,7 +83,7 @@ def answering() -> Iterator[None]:
             what = (
                 f"the database's tables are in use: {reason}. Stop `ratchet api` and `tasks`, then try again"
             )
-        elif state is None or state.startswith(AWAY):
+        elif is_away(error):
             what = f"the database does not answer: {reason}. Is it up, and does RATCHET_DATABASE_URL name it?"
         else:
             what = f"the database could not go on: {reason}"

@@ -41,11 +41,18 @@ def upgrade() -> None:
     for (table, column), (view, shown, kind) in LISTS.items():
         op.alter_column(table, column, nullable=True)
         _redefine(view, shown, f"coalesce({shown}, cast('{{}}' as {kind}[])) as {column}")
+    op.create_index(
+        "ix_change_point_request_id",
+        "change_point",
+        ["request_id"],
+        postgresql_where=sa.text("request_id is not null"),
+    )
     op.execute(f"alter table result set ({', '.join(f'{name} = {value}' for name, value in SEEN.items())})")
 
 
 def downgrade() -> None:
     op.execute(f"alter table result reset ({', '.join(SEEN)})")
+    op.drop_index("ix_change_point_request_id", "change_point")
     for (table, column), (view, shown, kind) in LISTS.items():
         _redefine(view, f"COALESCE({shown}, '{{}}'::{kind}[]) AS {column}", shown)
         op.execute(f"update {table} set {column} = '{{}}' where {column} is null")

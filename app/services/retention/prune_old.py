@@ -13,14 +13,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy.exc import OperationalError
-
 from app.config import ServiceSettings
 from app.domain.errors import UnavailableError
 from app.services.retention.policy import POLICIES, Policy
 from app.services.retention.step import Found, Reach
 from app.store.repositories import clock, retention
-from app.store.session import Database
+from app.store.session import Database, is_away
 
 log = logging.getLogger(__name__)
 
@@ -101,9 +99,9 @@ def _go_on(database: Database, tally: Tally, *, is_dry: bool) -> None:
     """Take the next step of a class; one that fails is told, and left for the next time."""
     try:
         tally.add(_step(database, tally, is_dry=is_dry))
-    except (UnavailableError, OperationalError):
-        raise
     except Exception as error:
+        if isinstance(error, UnavailableError) or is_away(error):
+            raise
         log.exception("the class %s could not be gone on with behind %d", tally.policy.name, tally.after)
         tally.is_done, tally.failure = True, repr(error)
 

@@ -61,8 +61,9 @@ _LIVE_TOKEN = written(
 
 
 def note_use(session: Session, token_id: int) -> None:
-    """Record that the token is used now."""
-    session.execute(update(Token).where(Token.id == token_id).values(last_used_at=func.clock_timestamp()))
+    """Record that the token is used now; whoever finds that another request is doing so leaves it to that."""
+    free = select(Token.id).where(Token.id == token_id).with_for_update(skip_locked=True, key_share=True)
+    session.execute(update(Token).where(Token.id.in_(free)).values(last_used_at=func.clock_timestamp()))
 
 
 def add_token(session: Session, token: Token) -> Token:
@@ -105,17 +106,24 @@ def revoke(session: Session, token: Token) -> bool:
 
 def revoke_named(session: Session, name: str) -> None:
     """Revoke every live token of the installation that has this name."""
-    session.execute(
-        update(Token)
-        .where(Token.name == name, Token.user_id.is_(None), Token.revoked_at.is_(None))
-        .values(revoked_at=func.clock_timestamp())
-    )
+    session.execute(update(Token).where(*_of_installation(name)).values(revoked_at=func.clock_timestamp()))
 
 
 def has_token_named(session: Session, name: str) -> bool:
     """Say whether the installation has a live token of this name."""
-    its = Token.name == name, Token.user_id.is_(None), Token.revoked_at.is_(None)
-    return bool(session.scalar(select(func.count()).select_from(Token).where(*its)))
+    return bool(session.scalar(select(func.count()).select_from(Token).where(*_of_installation(name))))
+
+
+def _of_installation(name: str) -> tuple[ColumnElement[bool], ...]:
+    is_nobodys = Token.user_id.is_(None), Token.project_id.is_(None)
+    return Token.name == name, *is_nobodys, Token.revoked_at.is_(None)
+
+
+def has_project_token_named(session: Session, name: str) -> bool:
+    """Say whether any project has a live token of this name, in capitals or not."""
+    its = func.lower(Token.name) == name.lower(), Token.user_id.is_(None), Token.project_id.is_not(None)
+    query = select(func.count()).select_from(Token).where(*its, Token.revoked_at.is_(None))
+    return bool(session.scalar(query))
 
 
 def tokens_of_user(session: Session, user_id: int) -> Sequence[tuple[Token, str]]:

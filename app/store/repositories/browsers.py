@@ -43,22 +43,25 @@ def _goes_on(idle: timedelta) -> tuple[ColumnElement[bool], ...]:
 
 
 def note_use(session: Session, cookie_sha256: str) -> None:
-    """Record that the session is used now."""
-    session.execute(
-        update(BrowserSession)
-        .where(BrowserSession.cookie_sha256 == cookie_sha256)
-        .values(seen_at=func.clock_timestamp())
-    )
+    """Record that the session is used now; whoever finds that another request is doing so leaves it to that."""
+    its = BrowserSession.cookie_sha256
+    free = select(its).where(its == cookie_sha256).with_for_update(skip_locked=True, key_share=True)
+    session.execute(update(BrowserSession).where(its.in_(free)).values(seen_at=func.clock_timestamp()))
 
 
 def of_user(session: Session, user_id: int, *, idle: timedelta) -> Sequence[BrowserSession]:
     """Return the sessions of a person that go on, the one used last first."""
-    its = BrowserSession.user_id == user_id
     return session.scalars(
         select(BrowserSession)
-        .where(its, *_goes_on(idle))
+        .where(_of_user(user_id), *_goes_on(idle))
         .order_by(BrowserSession.seen_at.desc(), BrowserSession.number)
     ).all()
+
+
+def _of_user(user_id: int) -> ColumnElement[bool]:
+    """Return the condition that a session is a person's: begun by name, or with a token of theirs."""
+    own_tokens = select(Token.id).where(Token.user_id == user_id)
+    return or_(BrowserSession.user_id == user_id, BrowserSession.token_id.in_(own_tokens))
 
 
 def end(session: Session, cookie_sha256: str) -> None:
@@ -68,7 +71,7 @@ def end(session: Session, cookie_sha256: str) -> None:
 
 def end_of_user(session: Session, user_id: int, *, number: int | None = None, but: str | None = None) -> int:
     """End the sessions of a person: the one of this number, or all but the one of a cookie; return how many."""
-    query = delete(BrowserSession).where(BrowserSession.user_id == user_id)
+    query = delete(BrowserSession).where(_of_user(user_id))
     if number is not None:
         query = query.where(BrowserSession.number == number)
     if but is not None:

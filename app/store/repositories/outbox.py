@@ -100,13 +100,12 @@ def claim_unsent(session: Session, limit: int) -> Sequence[Outbox]:
 
 
 def next_due_s(session: Session) -> float | None:
-    """Return after how long the next message is due that was put off [s]; None where there is none.
+    """Return after how long the next message is due that waits [s]; None where there is none.
 
-    What the broker did not take is none of them.
+    It may have become due just now. What the broker did not take is none of them.
     """
     wait = func.extract("epoch", func.min(Outbox.available_at) - func.clock_timestamp())
-    is_put_off = Outbox.available_at > func.clock_timestamp()
-    found = session.scalar(select(wait).where(Outbox.sent_at.is_(None), Outbox.error.is_(None), is_put_off))
+    found = session.scalar(select(wait).where(Outbox.sent_at.is_(None), Outbox.error.is_(None)))
     return None if found is None else max(0.0, float(found))
 
 

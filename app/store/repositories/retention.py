@@ -111,6 +111,13 @@ _ENTRY_NEEDED = """
 """
 
 
+_NEWEST_OF_SCHEDULE = """
+    not exists (
+      select from schedule_tick its join schedule_tick later on later.schedule_id = its.schedule_id
+      where its.id = looked.id and later.planned_at > its.planned_at)
+"""
+
+
 def _arrived(table: str, at: str = "created_at", *, which: str = "true") -> str:
     return f"""
         select id, {at} as at from {table} where id > :after and ({which}) order by id limit :most
@@ -138,7 +145,9 @@ DELIVERIES = Rows(
     _arrived("delivery", "received_at", which="outcome is not null"),
     size="pg_column_size(payload) + 100",
 )
-TICKS = Rows("schedule_tick", _arrived("schedule_tick", which="outcome is not null"))
+TICKS = Rows(
+    "schedule_tick", _arrived("schedule_tick", which="outcome is not null"), spared=_NEWEST_OF_SCHEDULE
+)
 WISHES = Rows("measure_request", _arrived("measure_request", which="outcome is not null"))
 GROUPS = Rows("merge_group", _arrived("merge_group", which="state = 'destroyed' and check_id is null"))
 MESSAGES = Rows("outbox", _arrived("outbox", "sent_at", which="sent_at is not null"), is_in_order=False)

@@ -135,7 +135,10 @@ _ADD_RESULTS = """
 
 
 class Point(NamedTuple):
-    """What makes two points of an upload the same: numbers, and when they were measured."""
+    """What makes two points of an upload the same: numbers, and when they were measured.
+
+    Of how many values they are does not count: where those are no longer kept, an export tells the median alone.
+    """
 
     series_id: int
     commit_id: int
@@ -144,7 +147,6 @@ class Point(NamedTuple):
     value: float
     low: float
     high: float
-    n: int
 
 
 def posted_points(session: Session, wanted: Collection[tuple[int, int]]) -> set[Point]:
@@ -155,7 +157,7 @@ def posted_points(session: Session, wanted: Collection[tuple[int, int]]) -> set[
 
 _POSTED_POINTS = text(
     """
-    select series_id, commit_id, branch, measured_at, value, low, high, n
+    select series_id, commit_id, branch, measured_at, value, low, high
     from (
       select distinct series_id, commit_id
       from json_to_recordset(cast(:rows as json)) as new(series_id bigint, commit_id bigint)) as given

@@ -222,8 +222,11 @@ def behind(
         results=[ids[row] for row in measured],
         arrived=[ids[row] for row in arrived],
     )
-    found, *beside = in_one_trip(session, (_behind(shown), which), *trend_marks.statements(sought))
-    sha, subject, author, time, flags = found[0]
+    (found,), *beside = in_one_trip(session, (_behind(shown), which), *trend_marks.statements(sought))
+    result_ids = [ids[row] for row in rows]
+    if found[0] != result_ids:  # points came in between since their columns were read
+        ((found,),) = in_one_trip(session, (_behind(_OF_RESULTS), {"ids": result_ids}))
+    _, sha, subject, author, time, flags = found
     told = Behind(sha, subject, author, time, [its_flags or () for its_flags in flags])
     return told, trend_marks.marks(sought, beside)
 
@@ -244,7 +247,7 @@ def _shown(its: History, rows: Sequence[int]) -> tuple[str, dict[str, Any]]:
 # All but the time of a commit that nobody dated is in the index that finds the history (`SHOWN` of its table).
 def _behind(shown: str) -> str:
     return f"""
-        select json_agg(sha), json_agg(subject), json_agg(author),
+        select json_agg(id), json_agg(sha), json_agg(subject), json_agg(author),
           json_agg(coalesce(authored_at, (select measured_at from result where result.id = told.id))),
           json_agg(nullif(flags, '{{}}'))
         from (

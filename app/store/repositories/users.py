@@ -26,6 +26,13 @@ def add(session: Session, name: str, **rest: object) -> User | None:
     return session.scalars(statement.returning(User)).one_or_none()
 
 
+def still_has(session: Session, user: User, password_hash: str | None) -> bool:
+    """Say whether a person still has this password and may sign in, and keep it so until the transaction ends."""
+    its = select(User).where(User.id == user.id).with_for_update(read=True)
+    now = session.scalars(its.execution_options(populate_existing=True)).one()
+    return now.password_hash == password_hash and now.disabled_at is None
+
+
 def named(session: Session, name: str, *, lock: bool = False) -> User | None:
     """Return the person who signs in with this name, or None."""
     query = select(User).where(User.name == name)

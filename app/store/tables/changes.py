@@ -40,6 +40,7 @@ class ChangePoint(Table):
         CheckConstraint(f"kind in ({_KINDS})", name="kind"),
         Index("ix_change_point_series_id", "series_id", "branch", "index"),
         Index("ix_change_point_project_id", "project_id", "id"),
+        Index("ix_change_point_request_id", "request_id", postgresql_where=text("request_id is not null")),
         Index(
             "ix_change_point_confirmed_at",
             "confirmed_at",

@@ -82,6 +82,13 @@ def test_of_a_document_that_grew_only_what_is_new_is_stored(post, session):
     assert session.scalars(select(Commit.subject)).one() == "said later"
 
 
+def test_summary_of_values_that_are_no_longer_kept_is_known_again(post, session):
+    post(old_document(1, posted_result("a", [2.0, 4.0, 3.0])))
+    answer = post(old_document(1, posted_result("a", [3.0], low=2.0, high=4.0))).json()
+    assert (answer["stored"], answer["known"]) == (0, 1)
+    assert count(session, Result) == 1
+
+
 def test_line_that_stands_twice_in_a_batch_is_stored_once(post, session):
     plain = posted_document()
     answers = post(plain, plain).json()["documents"]

@@ -145,6 +145,19 @@ def test_class_that_fails_keeps_no_other_from_its_turn(
     assert years.count("watermark") == 1
 
 
+def test_class_whose_statement_takes_too_long_keeps_no_other_from_its_turn(
+    years: Years, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(years)
+
+    def slow(session: Session, *_: object) -> None:
+        session.execute(text("set local statement_timeout = 1"))
+        session.execute(text("select pg_sleep(5)"))
+
+    monkeypatch.setattr("app.services.retention.drop_raw.summarise", slow)
+    assert {"values", "webhooks", "logs"} <= years.prune().keys()
+
+
 def test_pruning_that_runs_out_of_time_says_nothing_of_being_done(years: Years) -> None:
     fill(years)
     assert list(years.tallies(time_s=-1)) == []

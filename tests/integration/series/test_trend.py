@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import text
 
 from app.services.access import Scope
+from app.store.repositories import trends
 from app.wiring import Service
 from tests.factories.histories import Poster, deliver, noisy, sha, stepped
 from tests.factories.posted_results import bound_token
@@ -54,6 +56,20 @@ def test_what_a_screen_cannot_show_is_left_out_and_can_be_had(poster: Poster) ->
     part = trend(poster, columns=20, first=100, last=150)
     assert part["points"]["row"] == list(range(100, 151))
     assert (part["first"], part["last"], part["thinned"]) == (100, 150, False)
+
+
+def test_points_keep_their_commits_when_others_come_in_while_they_are_read(poster: Poster) -> None:
+    grown(poster, noisy(12))
+    with poster.service.database.session() as session:
+        its = trends.history(session, poster.series, None, most_changes=1)
+        assert its is not None
+        with poster.service.database.session() as other:
+            other.execute(
+                text("update result set place = place + 100 where id = :id"),
+                {"id": its.columns.result_ids[3]},
+            )
+        told, _ = trends.behind(session, its, range(12), [], 1)
+    assert told.sha == [sha(number) for number in range(12)]
 
 
 def test_each_branch_has_a_history_of_its_own(poster: Poster) -> None:

@@ -11,11 +11,11 @@ import pytest
 from sqlalchemy import select
 
 from app.cli import DATA, FAULT, USAGE, run
-from app.services.access import Role
+from app.services.access import Role, Scope, issue_token
 from app.store.repositories import projects, users
-from app.store.tables import AuditLog, User
+from app.store.tables import AuditLog, BrowserSession, User
 from app.wiring import Service
-from tests.factories.browser import browser
+from tests.factories.browser import SAME_ORIGIN, browser
 from tests.factories.people import PASSWORD, browser_of, person, sign_in_as
 
 pytestmark = pytest.mark.postgres
@@ -103,6 +103,35 @@ def test_other_password_ends_the_sessions(ratchet: Ratchet, service: Service) ->
     assert client.get("/me").status_code == 303
     assert sign_in_as(client, "ada").status_code == 401
     assert sign_in_as(client, "ada", "a mare in the sun").status_code == 303
+
+
+def test_old_password_that_is_looked_at_while_another_comes_opens_nothing(
+    ratchet: Ratchet, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with service.database.session() as session:
+        person(session, "ada")
+
+    def is_password(*_: object) -> bool:
+        assert ratchet("set-password", "ada", password="a mare in the sun\n")[0] == 0
+        return True
+
+    monkeypatch.setattr("app.services.sign_in.is_password", is_password)
+    assert sign_in_as(browser(service), "ada").status_code == 401
+    with service.database.session() as session:
+        assert session.query(BrowserSession).count() == 0
+
+
+def test_other_password_ends_what_was_begun_with_an_own_token(ratchet: Ratchet, service: Service) -> None:
+    with service.database.session() as session:
+        ada = person(session, "ada", {"acme/vision": Role.VIEWER})
+        project = projects.project(session, "acme/vision")
+        own = {"project_id": project.id, "user_id": ada.id}
+        token = issue_token(session, "ci", [Scope.RESULTS_READ], **own)
+    client = browser(service)
+    assert client.post("/sign-in", data={"token": token}, headers=SAME_ORIGIN).status_code == 303
+    assert ratchet("set-password", "ada", password="a mare in the sun\n")[0] == 0
+    with service.database.session() as session:
+        assert session.query(BrowserSession).count() == 0
 
 
 def test_person_is_shut_out_and_let_in_again(ratchet: Ratchet, service: Service) -> None:

@@ -6,9 +6,10 @@ import re
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy.orm import Session
 
 from app.services.access import Role, Scope, issue_token
-from app.store.repositories import projects
+from app.store.repositories import access, projects
 from app.wiring import Service
 from tests.factories.browser import SAME_ORIGIN, Page, browser, shown
 from tests.factories.people import browser_of, person
@@ -95,6 +96,20 @@ def test_token_of_the_project_is_shown_once_and_stays_when_its_maker_leaves(
     eve = browser_of(peopled, "eve")
     assert "No live token" in send(eve, f"tokens/{found[1]}/revoke").text
     assert browser(peopled).get("/api/v1/checks", headers=headers).status_code == 401
+
+
+@pytest.mark.parametrize("name", ["zoe", "Zoe", "zoe/ci", "github"])
+def test_token_is_not_called_as_somebody_else_is(ada: TestClient, name: str) -> None:
+    page = send(ada, "tokens", name=name, days="30", **{"scope results:read": "on"})
+    assert "is what somebody else is called here" in page.text
+
+
+def test_tokens_of_a_project_are_none_of_the_installations(session: Session) -> None:
+    project = projects.project(session, PROJECT)
+    issue_token(session, "admin", [Scope.RESULTS_READ], project_id=project.id)
+    assert not access.has_token_named(session, "admin")
+    access.revoke_named(session, "admin")
+    assert access.has_project_token_named(session, "Admin")
 
 
 def test_token_that_is_not_bound_to_the_project_is_not_there(ada: TestClient, peopled: Service) -> None:
