@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine, text
 from app.embedded.postgres import EmbeddedPostgres
 from app.store.session import make_engine
 from benchmarks.figure import Figure
-from benchmarks.reads import Questions, high, settle, waits_s
+from benchmarks.reads import PAIRS, Questions, high, settle, size_b, waits_s
 from benchmarks.stack import data_folder, running
 
 PROJECTS, SERIES, COMMITS = 10, 500, 2_000
@@ -27,9 +27,6 @@ PROJECTS, SERIES, COMMITS = 10, 500, 2_000
 
 AT_ONCE = 50
 """Commits that are stored in one statement."""
-
-PAIRS = 200
-"""Series on the device class whose commits are compared."""
 
 
 def figures() -> Iterator[Figure]:
@@ -44,11 +41,8 @@ def figures() -> Iterator[Figure]:
         with httpx.Client(base_url=url, headers=headers, timeout=60) as client:
             yield from _answers(client)
         with engine.connect() as connection:
-            size = "pg_total_relation_size('result') + pg_total_relation_size('sample')"
-            total = connection.scalar(text(f"select {size}"))
-            yield Figure(
-                "a result of 10 values, indexes included", total / (PROJECTS * SERIES * COMMITS), 450, "B"
-            )
+            result_b = size_b(connection) / (PROJECTS * SERIES * COMMITS)
+            yield Figure("a result of 10 values, indexes included", result_b, 450, "B")
         engine.dispose()
 
 

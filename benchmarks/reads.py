@@ -41,12 +41,12 @@ def figures() -> Iterator[Figure]:
             with engine.connect() as connection:
                 _fill(connection, range(1, FEW + 1))
                 few = median(waits_s(client, _trend(7)))
-                empty_b = _size_b(connection)
+                empty_b = size_b(connection)
                 _fill(connection, range(FEW + 1, SERIES + 1))
-                size_b = (_size_b(connection) - empty_b) / ((SERIES - FEW) * COMMITS)
+                result_b = (size_b(connection) - empty_b) / ((SERIES - FEW) * COMMITS)
                 _lengthen(connection)
             yield from _answers(client, few)
-            yield Figure("a result of 10 values, indexes included", size_b, 450, "B")
+            yield Figure("a result of 10 values, indexes included", result_b, 450, "B")
         engine.dispose()
 
 
@@ -145,7 +145,8 @@ def settle(connection: Connection) -> None:
     connection.execution_options(isolation_level="READ COMMITTED")
 
 
-def _size_b(connection: Connection) -> int:
+def size_b(connection: Connection) -> int:
+    """Return what results take with their values and indexes [B]."""
     query = "select pg_total_relation_size('result') + pg_total_relation_size('sample')"
     return int(connection.scalar(text(query)) or 0)
 

@@ -1,9 +1,9 @@
-"""For commands that work on the service's database itself: where it is, a connection to it, lists as columns."""
+"""For commands that work on the service's database itself: where it is, and a connection to it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,11 +54,3 @@ def database_url() -> str:
             "by RATCHET_DATA_DIR, or the database of a deployment by RATCHET_DATABASE_URL"
         )
     return EmbeddedPostgres(data.postgres).url()
-
-
-def columns(rows: Sequence[Sequence[str]]) -> str:
-    """Return the rows as lines of aligned columns; what is not printable in a name is shown escaped."""
-    cells = [["".join(c if c.isprintable() else repr(c)[1:-1] for c in cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells)
-    return "\n".join(line.rstrip() for line in lines)

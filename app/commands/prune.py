@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from app.commands.columns import columns
 from app.domain.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -61,10 +62,7 @@ def _table(settings: ServiceSettings, tallies: dict[str, Tally], verb: str) -> s
         keep, tally = policy.keep(settings), tallies.get(policy.name)
         kept = f"{keep.days} d" if keep else "for ever"
         rows.append((policy.name, kept, *_told(tally), policy.counted))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
+    return columns(rows)
 
 
 def _told(tally: Tally | None) -> tuple[str, str, str]:

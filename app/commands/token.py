@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.database import columns, service_session
+from app.commands.columns import columns
+from app.commands.database import service_session
 from app.domain.errors import UsageError
 
 if TYPE_CHECKING:

@@ -179,12 +179,15 @@ class _Storing:
 
     def _environments(self, documents: Sequence[_Document]) -> dict[str, int]:
         """Return by its document's key the id of each environment, made where it is new."""
-        facts = {one.key: environment_facts(one.payload.environment) for one in documents}
-        distinct = {projects.environment_digest(*its): its for its in facts.values()}
+        digests, distinct = {}, {}
+        for one in _distinct(documents):
+            facts = environment_facts(one.payload.environment)
+            digests[one.key] = facts[0]
+            distinct[facts[0]] = facts
         ids = {
             digest: projects.environment(self._session, *distinct[digest]).id for digest in sorted(distinct)
         }
-        return {key: ids[projects.environment_digest(*its)] for key, its in facts.items()}
+        return {key: ids[digest] for key, digest in digests.items()}
 
     def _claim(
         self, documents: Sequence[_Document], commits: dict[str, int], environments: dict[str, int]

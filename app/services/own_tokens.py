@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import AccessError, DataError, NotFoundError
 from app.services.access import Principal, Scope, issue_token
+from app.services.revoke_token import revoke
 from app.services.visibility import visible_project
 from app.store.repositories import access, clock
 
@@ -63,8 +64,7 @@ def revoke_own_token(session: Session, person: Principal, token_id: int) -> None
     row = access.token(session, token_id)
     if row is None or row.user_id != _user_id(person):
         raise NotFoundError("there is no such token of yours")
-    if access.revoke(session, row):
-        access.audit(session, person.name, "token.revoked", row.name, id=row.public_id, scopes=row.scopes)
+    revoke(session, row, by=person.name)
 
 
 def _user_id(person: Principal) -> int:

@@ -13,6 +13,7 @@ from app.services.access import Principal, Role, Scope, issue_token
 from app.services.change_user import set_role
 from app.services.list_tokens import TokenFacts, list_tokens
 from app.services.own_tokens import require_good
+from app.services.revoke_token import revoke
 from app.services.user_names import OURS, user_name, user_named
 from app.services.visibility import visible_project
 from app.store.repositories import access, clock, users
@@ -98,5 +99,4 @@ def revoke_project_token(session: Session, principal: Principal, name: str, publ
     )
     if row is None or row.project_id != project.id:
         raise NotFoundError("the project has no such token")
-    if access.revoke(session, row):
-        access.audit(session, principal.name, "token.revoked", row.name, id=row.public_id, scopes=row.scopes)
+    revoke(session, row, by=principal.name)

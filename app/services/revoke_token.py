@@ -30,10 +30,15 @@ def revoke_token(session: Session, given: str) -> Revoked:
     Raises NotFoundError where no token is meant, DataError where it is not clear which.
     """
     row = _meant(session, given)
+    return Revoked(row.public_id, row.name, revoke(session, row, by="service"))
+
+
+def revoke(session: Session, row: Token, *, by: str) -> bool:
+    """Revoke a token, and have the audit log say who did; return False where somebody had before."""
     is_new = access.revoke(session, row)
     if is_new:
-        access.audit(session, "service", "token.revoked", row.name, id=row.public_id, scopes=row.scopes)
-    return Revoked(row.public_id, row.name, is_new)
+        access.audit(session, by, "token.revoked", row.name, id=row.public_id, scopes=row.scopes)
+    return is_new
 
 
 def _meant(session: Session, given: str) -> Token:

@@ -20,7 +20,7 @@ from app.services.saved_searches import PAGES, forget_search, keep_search, kept_
 from app.services.throttle import count_attempt
 from app.web.deps import Id, SignedIn, Somebody
 from app.web.following import lead_to
-from app.web.forms import SCOPE, days_in, scopes_in
+from app.web.forms import SCOPE, days_in, scopes_in, shown_once
 from app.web.guard import cookie_of, local_path
 from app.web.render import page
 from app.web.sign_in import Form, browser_of, signed_in, too_often
@@ -113,10 +113,7 @@ def take_token(
         text = issue_own_token(session, person, name, project, scopes_in(form), days=days_in(form))
     except (AccessError, DataError) as error:
         return _page(request, service, session, person, status=422, problem=str(error), part="token")
-    session.flush()
-    response = _page(request, service, session, person, issued=text)
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    return shown_once(_page(request, service, session, person, issued=text))
 
 
 @router.post("/tokens/{token_id}/revoke")

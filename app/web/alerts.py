@@ -175,9 +175,8 @@ def _answer(form: dict[str, str], answerer: Principal) -> Answer:
     if state and state not in set(AlertState):
         raise DataError(f"there is no state {state!r}")
     owner = answerer.name if form.get("take") else form.get("owner", "")
-    is_meant = bool(form.get("take")) or owner != form.get(
-        "had", ""
-    )  # what is left as it was shown says nothing
+    # What is left as it was shown says nothing.
+    is_meant = bool(form.get("take")) or owner != form.get("had", "")
     return Answer(AlertState(state) if state else None, owner if is_meant else None, form.get("comment", ""))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fastapi import Response
+
 SCOPE = "scope "
 """How the fields are called that choose scopes."""
 
@@ -17,3 +19,9 @@ def days_in(form: Mapping[str, str]) -> int:
     """Return for how many days a token is asked; 0, which is refused, for what is no number."""
     text = form.get("days", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+
+
+def shown_once(page: Response) -> Response:
+    """Return a page with the text of a token, which no browser keeps."""
+    page.headers["Cache-Control"] = "no-store"
+    return page

@@ -21,7 +21,7 @@ from app.services.project_access import (
 )
 from app.web.deps import SignedIn
 from app.web.following import lead_to
-from app.web.forms import SCOPE, days_in, scopes_in
+from app.web.forms import SCOPE, days_in, scopes_in, shown_once
 from app.web.render import page
 from app.web.sign_in import Form
 
@@ -106,10 +106,7 @@ def take_token(
         )
     except DataError as error:
         return _page(request, session, person, project, status=422, problem=str(error), part="token")
-    session.flush()
-    response = _page(request, session, person, project, issued=text)
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    return shown_once(_page(request, session, person, project, issued=text))
 
 
 @router.post("/tokens/{public_id}/revoke")
