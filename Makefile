@@ -25,7 +25,7 @@ export RATCHET_TEST_SAMPLES ?= $(abspath ../shared/samples)
 export RATCHET_GITHUB_CONTRACT ?= $(abspath ../shared/tools/github_contract)
 endif
 
-.PHONY: help setup demo test fuzz check lint types tests bench clean
+.PHONY: help setup demo test fuzz check lint types tests bench dashboards clean
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*## ' Makefile | sed 's/:.*## /	/'
@@ -73,6 +73,9 @@ types: setup
 
 bench: setup ## our own speed, as ratios against the limit that each figure has
 	$(BIN)/python -m benchmarks
+
+dashboards: setup ## the Grafana dashboards as JSON, from their code (ADDRESS=... INTO=... for your own)
+	$(BIN)/python -m dashboards.grafana $(if $(INTO),--into $(INTO)) $(if $(ADDRESS),--address $(ADDRESS))
 
 clean: ## remove the virtual environment and caches
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from datetime import timedelta
+from datetime import time, timedelta
+from email.utils import parseaddr
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationInfo, field_validator
@@ -43,6 +45,14 @@ class ServiceSettings(BaseSettings):
     )
     anonymous_read: bool = Field(
         False, description="pages and read routes open to everyone who can reach them"
+    )
+
+    metrics_secret_file: str = Field(
+        "",
+        description="file with the token that /metrics asks for; empty: it is open to everyone who can reach it",
+    )
+    log_format: Literal["", "json", "text"] = Field(
+        "", description="how lines are logged, json or text; empty: text on a terminal, else json"
     )
 
     session_ttl_s: float = Field(
@@ -134,6 +144,25 @@ class ServiceSettings(BaseSettings):
         730, ge=0, le=36_500, description="how long entries of the audit log are kept; 0: for ever [d]"
     )
 
+    weekly_report_after_h: float = Field(
+        6, ge=0, lt=168, description="how long after a week has ended its reports are made, UTC [h]"
+    )
+    costs_file: str = Field(
+        "",
+        description="file with `[prices]`, `[[traffic]]` and `[power]` for projects whose settings do not say",
+    )
+
+    alive_file: str = Field(
+        "",
+        description="file that `tasks` and `beat` touch while they do their work, for whoever watches them",
+    )
+
+    backup_dir: str = Field(
+        "", description="folder that `tasks` writes a backup into once a day; without it none is made"
+    )
+    backup_at: str = Field("01:30", description="when the day's backup is due, UTC, as HH:MM")
+    backup_keep: int = Field(7, ge=1, description="how many backups stay in the folder")
+
     prometheus_url: str = Field(
         "", description="Prometheus that scrapes dcgm-exporter, as http://host:9090; without it none is asked"
     )
@@ -163,6 +192,23 @@ class ServiceSettings(BaseSettings):
     github_reconcile_s: float = Field(
         600, gt=0, description="how often open pull requests are compared with what GitHub told of [s]"
     )
+    notify_private: bool = Field(
+        False, description="notifications may go to http:// and to addresses of private networks"
+    )
+    notify_key_file: str = Field(
+        "",
+        description="file with what the addresses of notifiers are encrypted with; else a key in the database",
+    )
+    smtp_url: str = Field(
+        "",
+        description="server that mail leaves by: smtp://user@host:587 (STARTTLS), smtps://host (TLS), or smtp+plain://",
+    )
+    smtp_password_file: str = Field("", description="file with the password of the user in RATCHET_SMTP_URL")
+    mail_from: str = Field("", description="whom mail is from, as `Ratchet <ratchet@example.org>`")
+    keep_notifications_days: int = Field(
+        90, ge=0, le=36_500, description="how long is kept what notifiers were told; 0: for ever [d]"
+    )
+
     max_webhook_b: int = Field(25 * 2**20, gt=0, description="largest message of GitHub [B]")
 
     max_body_b: int = Field(8 * 2**20, gt=0, description="largest JSON body after decompression [B]")
@@ -183,6 +229,15 @@ class ServiceSettings(BaseSettings):
             raise ValueError(f"right is 0, which is for ever, or at least {shortest} days")
         return days
 
+    @field_validator("backup_at")
+    @classmethod
+    def _is_of_a_day(cls, text: str) -> str:
+        try:
+            time.fromisoformat(text)
+        except ValueError:
+            raise ValueError("right is a time of the day, as 01:30") from None
+        return text
+
     @field_validator("prometheus_url")
     @classmethod
     def _is_http(cls, url: str) -> str:
@@ -190,6 +245,21 @@ class ServiceSettings(BaseSettings):
         if url and (place.scheme not in ("http", "https") or not place.hostname or "@" in place.netloc):
             raise ValueError("right is http://host:9090, with a password in RATCHET_PROMETHEUS_SECRET_FILE")
         return url
+
+    @field_validator("smtp_url")
+    @classmethod
+    def _is_smtp(cls, url: str) -> str:
+        place = urlsplit(url)
+        if url and (place.scheme not in ("smtp", "smtps", "smtp+plain") or not place.hostname):
+            raise ValueError("right is smtp://user@host:587")  # it may hold a password
+        return url
+
+    @field_validator("mail_from")
+    @classmethod
+    def _is_sender(cls, sender: str) -> str:
+        if sender and (not sender.isprintable() or "@" not in parseaddr(sender)[1]):
+            raise ValueError("right is ratchet@example.org or Ratchet <ratchet@example.org>")
+        return sender
 
     @property
     def github_api(self) -> str:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import ASGIApp
 
 from app.api import (
     alerts,
@@ -17,16 +18,19 @@ from app.api import (
     devices,
     export,
     health,
+    notifiers,
     projects,
     results,
     runs,
     series,
     webhooks,
+    weekly,
     worker,
 )
 from app.api.document import describe, operation_id
 from app.api.errors import add_error_handlers
 from app.api.hub import Hub
+from app.api.recording import Recorded
 from app.web import add_error_pages, mount_static
 from app.web import router as pages
 from app.wiring import Service
@@ -51,9 +55,17 @@ def serve(app: FastAPI, service: Service) -> None:
     app.state.hub = Hub(service.settings.database_url)
 
 
+class Application(FastAPI):
+    """The application, each of whose requests is recorded, also one that ends in a fault of ours."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Return what a request goes through; middleware that is added comes within what answers faults."""
+        return Recorded(super().build_middleware_stack())
+
+
 def create_app(service: Service | None = None) -> FastAPI:
     """Return the application. Without a service its settings come from the environment."""
-    app = FastAPI(
+    app = Application(
         title="Ratchet",
         version=VERSION,
         lifespan=lifespan,
@@ -78,8 +90,10 @@ def create_app(service: Service | None = None) -> FastAPI:
         devices,
         export,
         projects,
+        notifiers,
         health,
         webhooks,
+        weekly,
     ):
         app.include_router(module.router)
     app.include_router(pages)

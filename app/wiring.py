@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from app.config import ServiceSettings
 from app.integrations.queue import CeleryQueue, Relay, make_celery
+from app.services.metrics.recorder import Recorder
 from app.services.relay_outbox import BATCH, relay_outbox
 from app.store.repositories import outbox
 from app.store.session import Database
@@ -21,6 +23,17 @@ class Service:
 
     def __init__(self, settings: ServiceSettings | None = None) -> None:
         self.settings = settings or ServiceSettings()  # type: ignore[call-arg]  # read from the environment
+        self.begun = time.monotonic()
+
+    @property
+    def up_s(self) -> float:
+        """How long this process has been up [s]."""
+        return time.monotonic() - self.begun
+
+    @cached_property
+    def recorder(self) -> Recorder:
+        """What this process counts for itself."""
+        return Recorder()
 
     @cached_property
     def database(self) -> Database:

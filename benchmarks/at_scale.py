@@ -6,168 +6,44 @@ RATCHET_BENCH_DATA keeps it for the next time.
 
 from __future__ import annotations
 
-import os
-import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import httpx
-from sqlalchemy import Connection, Engine, text
 
 from app.embedded.postgres import EmbeddedPostgres
 from app.store.session import make_engine
-from benchmarks.figure import Figure
-from benchmarks.reads import PAIRS, Questions, high, settle, size_b, waits_s
-from benchmarks.stack import data_folder, running
+from benchmarks import drawn
+from benchmarks.figure import Figure, Note
+from benchmarks.filling import Size, fill_if_empty, kept_folder
+from benchmarks.reads import Questions, high, size_b, waits_s
+from benchmarks.stack import running
 
-PROJECTS, SERIES, COMMITS = 10, 500, 2_000
-"""Every series of every project has a result of each commit: 10 million, with ten values each."""
+SIZE = Size(projects=10, series=500, commits=2_000)
 
-AT_ONCE = 50
-"""Commits that are stored in one statement."""
+ASKED, A_SERIES = Questions("bench/scale-7", newest=SIZE.commits), SIZE.series * 6 + 7
 
 
-def figures() -> Iterator[Figure]:
-    """Yield waits for answers [s] at 100 million samples, and the size of a result [B]."""
-    with _folder() as folder, running(folder / "data", "--worker", "none") as (url, token, _):
+def figures() -> Iterator[Figure | Note]:
+    """Yield waits for answers and for drawn pages [s] at 100 million samples, and the size of a result [B]."""
+    with kept_folder() as folder, running(folder / "data", "--worker", "none") as (url, token, _):
         server = EmbeddedPostgres(folder / "data" / "postgres")
         engine = make_engine(
             f"postgresql://postgres@/ratchet?host={server.socket_folder}"
         )  # who may leave out checks
-        _fill_if_empty(engine)
+        fill_if_empty(engine, SIZE)
         headers = {"Authorization": f"Bearer {token}"}
         with httpx.Client(base_url=url, headers=headers, timeout=60) as client:
             yield from _answers(client)
+        yield from drawn.figures(url, token, ASKED.pages(A_SERIES))
         with engine.connect() as connection:
-            result_b = size_b(connection) / (PROJECTS * SERIES * COMMITS)
+            result_b = size_b(connection) / SIZE.results
             yield Figure("a result of 10 values, indexes included", result_b, 450, "B")
         engine.dispose()
 
 
-@contextmanager
-def _folder() -> Iterator[Path]:
-    kept = os.environ.get("RATCHET_BENCH_DATA")
-    if kept:
-        yield Path(kept)
-        return
-    with data_folder() as folder:
-        yield folder
-
-
 def _answers(client: httpx.Client) -> Iterator[Figure]:
-    one = Questions("bench/scale-7", newest=COMMITS)
-    waits = waits_s(client, *(f"/api/v1/series/{n}/trend" for n in range(1, PROJECTS * SERIES, 41)))
-    yield Figure(f"trend of {COMMITS} points, each of another series, p99", high(waits, 99), 0.025, "s")
-    yield from one.compared(client)
-    for name, path in one.pages(SERIES * 6 + 7):
+    waits = waits_s(client, *(f"/api/v1/series/{n}/trend" for n in range(1, SIZE.projects * SIZE.series, 41)))
+    yield Figure(f"trend of {SIZE.commits} points, each of another series, p99", high(waits, 99), 0.025, "s")
+    yield from ASKED.compared(client)
+    for name, path in ASKED.pages(A_SERIES):
         yield Figure(f"page: {name}, p95", high(waits_s(client, path), 95), 0.3, "s")
-
-
-def _fill_if_empty(engine: Engine) -> None:
-    with engine.connect() as connection:
-        if connection.scalar(text("select exists (select from result)")):
-            return
-        connection.execute(text("set statement_timeout = 0"))
-        connection.execute(text("set synchronous_commit = off"))
-        # Whatever a result refers to is there: to have that checked row by row would take most of the time.
-        connection.execute(text("set session_replication_role = replica"))
-        with _without_indexes(connection):
-            for statement in _DIMENSIONS:
-                connection.execute(
-                    text(statement),
-                    {"projects": PROJECTS, "series": SERIES, "commits": COMMITS, "pairs": PAIRS},
-                )
-            for first in range(1, COMMITS + 1, AT_ONCE):
-                connection.execute(
-                    text(_RESULTS), {"first": first, "last": first + AT_ONCE - 1, "series": SERIES}
-                )
-                connection.commit()
-                _tell(f"{first + AT_ONCE - 1} of {COMMITS} commits")
-        _tell("looking through the tables")
-        settle(connection)
-
-
-@contextmanager
-def _without_indexes(connection: Connection) -> Iterator[None]:
-    """Make the indexes after the rows, which takes a fraction of the time."""
-    found = connection.execute(text(_INDEXES)).all()
-    for name, _ in found:
-        connection.execute(text(f'drop index "{name}"'))
-    yield
-    for name, definition in found:
-        begun = time.perf_counter()
-        connection.execute(text(definition))
-        connection.commit()
-        _tell(f"{name}: {time.perf_counter() - begun:.0f} s")
-
-
-def _tell(what: str) -> None:
-    print(f"filling: {what}", file=sys.stderr, flush=True)
-
-
-_INDEXES = """
-    select indexname, indexdef from pg_indexes
-    where schemaname = 'public' and tablename in ('result', 'sample')
-      and indexname not in (select conname from pg_constraint)
-"""
-
-_DIMENSIONS = (
-    """
-    insert into project (id, name) overriding system value
-    select n, 'bench/scale-' || n from generate_series(1, cast(:projects as int)) as n
-    """,
-    """
-    insert into environment (id, digest, machine_hash, machine, software) overriding system value
-    values (1, repeat('1', 64), repeat('1', 64), '{"cpu": "of a benchmark"}', '{}')
-    """,
-    """
-    insert into commit (project_id, sha, parent_sha, position, branch, subject, author, authored_at)
-    select its, lpad(to_hex(n), 40, '0'), lpad(to_hex(n - 1), 40, '0'), n, 'main',
-      'Make the thing number ' || n || ' a little quicker', 'Ada Lovelace',
-      now() - (:commits - n) * interval '4 hours'
-    from generate_series(1, cast(:commits as int)) as n cross join generate_series(1, cast(:projects as int)) as its
-    order by n, its
-    """,
-    """
-    insert into upload (project_id, key, body_digest, environment_id, commit_id, answer, posted_by)
-    select project_id, 'scale ' || id, repeat('2', 64), 1, id, '{}', 'benchmark' from commit order by id
-    """,
-    """
-    insert into benchmark_case (id, project_id, benchmark, params, params_key) overriding system value
-    select n, 1 + (n - 1) / :series, 'bench_' || (n - 1) % :series / 5, jsonb_build_object('batch', n),
-      '{"batch":' || n || '}'
-    from generate_series(1, :projects * cast(:series as int)) as n
-    """,
-    """
-    insert into series (id, project_id, case_id, metric, unit, better, device_class) overriding system value
-    select n, 1 + (n - 1) / :series, n, 'latency_p50', 's', 'lower', 'device-' || (n - 1) % :series / :pairs
-    from generate_series(1, :projects * cast(:series as int)) as n
-    """,
-    """
-    insert into history (series_id, branch, length, last_place)
-    select id, 'main', :commits, :commits from series
-    """,
-)
-
-_VALUES = ", ".join(["v * (0.99 + 0.02 * random())"] * 10)
-
-_RESULTS = f"""
-    with given as materialized (
-      select nextval(cast('result_id_seq' as regclass)) as id, its.id as series_id,
-        upload.commit_id, upload.id as upload_id, 0.01 * (1 + 0.02 * random()) as v, commit.position, commit.authored_at
-      from commit join upload on upload.commit_id = commit.id
-      cross join lateral generate_series(1, cast(:series as int)) as n
-      cross join lateral (select (commit.project_id - 1) * :series + n as id) as its
-      where position between :first and :last
-      order by commit.id, n
-    ), stored as (
-      insert into result (id, series_id, commit_id, upload_id, arm,
-        value, low, high, n, flags, measured_at, branch, place)
-      overriding system value
-      select id, series_id, commit_id, upload_id, 'head',
-        v, v * 0.99, v * 1.01, 10, null, authored_at, 'main', position
-      from given)
-    insert into sample (result_id, "values", void) select id, array[{_VALUES}], null from given
-"""

@@ -1,7 +1,7 @@
 """Posting results from elsewhere over HTTP: large documents, small ones one after the other, and batches of them.
 
 The peer is Conbench, measured on two cores with its database and the client beside it: 58 single results a second with
-one client, 441 MiB of its api process.
+one client, 441 MiB of its api process. `benchmarks.peer` asks both in the same run.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from statistics import median
 
 import httpx
@@ -19,7 +18,7 @@ from app.embedded.postgres import EmbeddedPostgres
 from app.store.session import make_engine
 from benchmarks.bench_documents import VALUES, posted_document
 from benchmarks.figure import Figure
-from benchmarks.stack import command_of, data_folder, descendants, running
+from benchmarks.stack import api_mib, data_folder, running
 
 RESULTS, POSTS = 1_000, 5
 SINGLE, AT_ONCE, BATCHES = 600, 500, 20
@@ -47,12 +46,7 @@ def figures() -> Iterator[Figure]:
             yield Figure(
                 f"a result in a document of {AT_ONCE} against COPY of it", result_s / copy_s, 1 / 0.15, "×"
             )
-            apis = [
-                id_ for id_ in descendants(pid) if "app.cli api" in command_of(id_)
-            ]  # its keeper, and itself
-            yield Figure(
-                "memory of the api process afterwards", max(map(_resident_mib, apis)), API_MIB, "MiB"
-            )
+            yield Figure("memory of the api process afterwards", api_mib(pid), API_MIB, "MiB")
 
 
 def _seconds(client: httpx.Client, number: int, results: int = RESULTS) -> float:
@@ -118,9 +112,3 @@ def _columns(connection: object, table: str) -> list[str]:
         {"table": table},
     )
     return [row[0] for row in rows]
-
-
-def _resident_mib(pid: int) -> float:
-    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-    kib = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))
-    return int(kib) / 1024

@@ -1,6 +1,7 @@
 """How fast stored numbers are read over HTTP: with 10 000 and 100 000 results, and a history of 2 000 points.
 
-The peer is Conbench, measured on two cores with its database and the client beside it.
+The peer is Conbench, measured on two cores with its database and the client beside it; `benchmarks.peer` asks both in
+the same run. Pages are also drawn, in a browser that keeps nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from sqlalchemy import Connection, text
 
 from app.embedded.postgres import EmbeddedPostgres
 from app.store.session import make_engine
-from benchmarks.figure import Figure
+from benchmarks import drawn
+from benchmarks.figure import Figure, Note
 from benchmarks.stack import data_folder, running
 
 COMMITS, SERIES, FEW = 200, 500, 50
@@ -32,30 +34,31 @@ ASKED = 100
 """How often each is asked for; the first tenth does not count."""
 
 
-def figures() -> Iterator[Figure]:
-    """Yield waits for answers [s], how they grow, and the size of a result [B]."""
+def figures() -> Iterator[Figure | Note]:
+    """Yield waits for answers [s], how they grow, how long until pages are drawn [s], and the size of a result [B]."""
     with data_folder() as folder, running(folder / "data", "--worker", "none") as (url, token, _):
         engine = make_engine(EmbeddedPostgres(folder / "data" / "postgres").url())
         headers = {"Authorization": f"Bearer {token}"}
         with httpx.Client(base_url=url, headers=headers, timeout=60) as client:
             with engine.connect() as connection:
-                _fill(connection, range(1, FEW + 1))
-                few = median(waits_s(client, _trend(7)))
+                fill(connection, range(1, FEW + 1))
+                few = median(waits_s(client, trend(7)))
                 empty_b = size_b(connection)
-                _fill(connection, range(FEW + 1, SERIES + 1))
+                fill(connection, range(FEW + 1, SERIES + 1))
                 result_b = (size_b(connection) - empty_b) / ((SERIES - FEW) * COMMITS)
                 _lengthen(connection)
             yield from _answers(client, few)
-            yield Figure("a result of 10 values, indexes included", result_b, 450, "B")
+        yield from drawn.figures(url, token, Questions("bench/reads", newest=COMMITS).pages(1))
+        yield Figure("a result of 10 values, indexes included", result_b, 450, "B")
         engine.dispose()
 
 
 def _answers(client: httpx.Client, few_s: float) -> Iterator[Figure]:
     asked = Questions("bench/reads", newest=COMMITS)
-    many = median(waits_s(client, _trend(7)))
+    many = median(waits_s(client, trend(7)))
     yield Figure(f"history of {COMMITS} commits at 100 000 results, median", many, 0.006, "s")
     yield Figure("the same against 10 000 results", many / few_s, 1.5, "×")
-    yield Figure(f"trend of {LONG} points, p99", high(waits_s(client, _trend(1)), 99), 0.025, "s")
+    yield Figure(f"trend of {LONG} points, p99", high(waits_s(client, trend(1)), 99), 0.025, "s")
     yield from asked.compared(client)
     for name, path in asked.pages(7):
         yield Figure(f"page: {name}, p95", high(waits_s(client, path), 95), 0.3, "s")
@@ -70,13 +73,18 @@ class Questions:
 
     def compared(self, client: httpx.Client) -> Iterator[Figure]:
         """Yield how long it takes to compare the first commit with the newest on one device class [s]."""
-        compared = waits_s(client, f"/api/v1/compare?{self._sides}")
+        compared = waits_s(client, self.comparison)
         yield Figure(f"compare {PAIRS} pairs, median", median(compared), 0.06, "s")
+
+    @property
+    def comparison(self) -> str:
+        """The path of that comparison."""
+        return f"/api/v1/compare?{self._sides}"
 
     def pages(self, series_id: int) -> Iterator[tuple[str, str]]:
         """Yield what each page is called, and its path; the series is the project's seventh."""
         project = f"project={self.project}"
-        newest = _sha(self.newest)
+        newest = sha(self.newest)
         yield "overview", "/"
         yield "series found by a word", "/series?q=bench"
         yield "series of a project and a device class", f"/series?{project}&device_class=device-0"
@@ -89,10 +97,11 @@ class Questions:
 
     @property
     def _sides(self) -> str:
-        return f"project={self.project}&base={_sha(1)}&head={_sha(self.newest)}&base_device_class=device-0"
+        return f"project={self.project}&base={sha(1)}&head={sha(self.newest)}&base_device_class=device-0"
 
 
-def _trend(series_id: int) -> str:
+def trend(series_id: int) -> str:
+    """Return the path of a series' history."""
     return f"/api/v1/series/{series_id}/trend"
 
 
@@ -111,11 +120,12 @@ def high(waits: list[float], percent: int) -> float:
     return quantiles(waits, n=100)[percent - 1]
 
 
-def _sha(number: int) -> str:
+def sha(number: int) -> str:
+    """Return the id of a commit."""
     return f"{number:040x}"
 
 
-def _fill(connection: Connection, series: range) -> None:
+def fill(connection: Connection, series: range) -> None:
     """Store the series with a result of ten values for each commit, as posts would have; ids count from 1."""
     for statement in _STATEMENTS:
         connection.execute(

@@ -88,6 +88,19 @@ def command_of(pid: int) -> str:
         return ""
 
 
+def resident_mib(pid: int) -> float:
+    """Return how much memory a process has [MiB]."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    kib = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))
+    return int(kib) / 1024
+
+
+def api_mib(pid: int) -> float:
+    """Return how much memory the api process of a `ratchet up` has [MiB]."""
+    apis = [one for one in descendants(pid) if "app.cli api" in command_of(one)]  # its keeper, and itself
+    return max(map(resident_mib, apis))
+
+
 def seconds_to(command: list[str], env: dict[str, str] | None = None) -> float:
     """Return how long the command takes as a process [s]."""
     begun = time.perf_counter()

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from http import HTTPStatus
 
+from workers import logs
 from workers.arms.workspace import remove_tree
 from workers.config import Config
 from workers.devices.base import Device
@@ -146,7 +147,8 @@ class Agent:
                 me = self._register()
                 continue
             if lease is not None:
-                self._serve(lease, me, asked_at)
+                with logs.about(job_id=lease.job.job_id, run_id=lease.run_id, worker=self._config.name):
+                    self._serve(lease, me, asked_at)
             if self._config.once:
                 return
             if lease is None:

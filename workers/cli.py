@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from workers import logs
 from workers.agent import Agent
 from workers.config import DEFAULT_URL, LONGEST_SETTLE_S, Config, default_data_dir
 from workers.devices import KINDS, detect
@@ -131,9 +132,11 @@ def command(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and end the process with its status."""
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr
-    )
+    try:
+        logs.set_up(logging.INFO, logs.form_of_environment())
+    except ValueError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(USAGE)
     logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs every request
     sys.exit(run_command(arguments))
 

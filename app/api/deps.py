@@ -125,7 +125,19 @@ Reader = Annotated[Principal | None, Depends(get_reader)]
 WorkerPrincipal = Annotated[Principal, Depends(allowed_to_work)]
 JobCreator = Annotated[Principal, Depends(allowed(Scope.JOBS_CREATE))]
 AlertWriter = Annotated[Principal, Depends(allowed(Scope.ALERTS_WRITE))]
+NotifierWriter = Annotated[Principal, Depends(allowed(Scope.NOTIFIERS_WRITE))]
 ResultWriter = Annotated[Principal, Depends(allowed(Scope.RESULTS_WRITE))]
+
+
+def get_notifier_reader(reader: Reader) -> Principal:
+    """Return who may see whom a project tells. Raises AccessError, also where reading is open: it is not for all."""
+    if reader is None:
+        raise AccessError("sign in, or send a token", code="unauthenticated")
+    reader.require(Scope.NOTIFIERS_WRITE)
+    return reader
+
+
+NotifierReader = Annotated[Principal, Depends(get_notifier_reader)]
 
 
 async def read_packed(request: Request, limit: int, too_large: TooLargeError) -> bytes:

@@ -18,11 +18,13 @@ from app.api.answers.errors import MEANING, ErrorAnswer
 from app.api.answers.results import PostedDocument
 from app.api.answers.shape import kinds
 from app.api.checks import PostedCheck
+from app.api.notifiers import ChangedNotifier, PostedNotifier
 from app.api.projects import PostedMeasure
 
 BY_HAND = (
     *(ErrorAnswer, PostedCheck, PostedDocument, PostedMeasure),
     *(AnswerBody, BulkAnswerBody, MissedBody),
+    *(PostedNotifier, ChangedNotifier),
 )
 """What routes refer to without FastAPI knowing of it."""
 
@@ -44,6 +46,7 @@ TAGS = {
     "runs": "Where numbers come from.",
     "devices": "What is measured on.",
     "projects": "Repositories that are connected.",
+    "notifiers": "Who is told of a project's alerts.",
     "badges": "Pictures for a README.",
     "bundles": "Commits that no agent could fetch otherwise.",
     "health": "For machines that look after the service.",

@@ -21,6 +21,7 @@ from app.domain.errors import (
     Problem,
     RatchetError,
     SettingsError,
+    StaleLeaseError,
     TooLargeError,
     UnavailableError,
     UsageError,
@@ -83,8 +84,10 @@ def add_error_handlers(app: FastAPI) -> None:
     """Have every error answered in one form; what we did not foresee is a 500 that says only that."""
 
     @app.exception_handler(RatchetError)
-    async def ours(_: Request, error: RatchetError) -> JSONResponse:
+    async def ours(request: Request, error: RatchetError) -> JSONResponse:
         status = status_of(error)
+        if isinstance(error, StaleLeaseError):
+            request.app.state.service.recorder.refused_stale()
         headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
         headers |= {"Retry-After": "5"} if status == 503 else {}
         return _told(document_of(error), status, headers=headers)

@@ -16,13 +16,14 @@ from app.api.answers.series import (
 )
 from app.api.conditional import StoredRoute
 from app.api.cursors import position, with_next
-from app.api.deps import Reader, SessionDep
+from app.api.deps import Reader, ServiceDep, SessionDep
 from app.api.describing import answers
 from app.api.fields import Selection
 from app.api.parameters import NO_NUL, Cursor, Fields, Limit, Name, Project, SeriesId
 from app.api.rendering import PlainJSON
 from app.services.compare_stored import Wanted, compare_stored
 from app.services.comparison_document import comparison_document
+from app.services.costs import installation_costs
 from app.services.query_series import list_series, series_points
 from app.services.read_trend import COLUMNS, read_trend
 from app.services.trend_document import trend_document
@@ -117,6 +118,7 @@ def get_trend(
 
 @router.get("/compare", responses=answers(ComparisonAnswer, 400, 404))
 def get_comparison(
+    service: ServiceDep,
     session: SessionDep,
     reader: Reader,
     project: Project,
@@ -131,4 +133,5 @@ def get_comparison(
     have a device class, the numbers of one are held against those of the other.
     """
     sides = Wanted(base, base_device_class), Wanted(head, head_device_class)
-    return comparison_document(compare_stored(session, reader, project, *sides))
+    installation = installation_costs(service.settings)
+    return comparison_document(compare_stored(session, reader, project, *sides, installation))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -23,13 +24,22 @@ LONGEST_EVENT = 60
 @router.post("/github", status_code=202)
 async def post_github(request: Request, response: Response, service: ServiceDep) -> dict[str, str]:
     """Keep a message of GitHub's; what follows from it happens later. The same once more changes nothing."""
-    limit = service.settings.max_webhook_b
-    too_large = TooLargeError(f"the message is larger than {limit} bytes (RATCHET_MAX_WEBHOOK_B)")
-    body = await read_packed(request, limit, too_large)
-    is_new = await run_in_threadpool(_keep, service, body, dict(request.headers))
+    begun, result = time.perf_counter(), "refused"
+    try:
+        is_new = await _take(request, service)
+        result = "received" if is_new else "duplicate"
+    finally:
+        service.recorder.took_webhook(result, time.perf_counter() - begun)
     if not is_new:
         response.status_code = 200
     return {"status": "kept" if is_new else "known"}
+
+
+async def _take(request: Request, service: Service) -> bool:
+    limit = service.settings.max_webhook_b
+    too_large = TooLargeError(f"the message is larger than {limit} bytes (RATCHET_MAX_WEBHOOK_B)")
+    body = await read_packed(request, limit, too_large)
+    return await run_in_threadpool(_keep, service, body, dict(request.headers))
 
 
 def _keep(service: Service, body: bytes, headers: dict[str, str]) -> bool:

@@ -19,6 +19,7 @@ from app.api.deps import (
     relay_soon,
 )
 from app.api.hub import Hub
+from app.services.keep_late import keeping_late
 from app.services.lease_jobs import beat, claim_job, finish_lease
 from app.services.plan_run import plan_run
 from app.services.record_invocation import record_invocation
@@ -80,15 +81,23 @@ def heartbeat(
 
 
 @router.post("/leases/{lease_id}/prepared")
-def prepared(lease_id: str, body: Body, session: SessionDep, _: WorkerPrincipal) -> protocol.OpenCases:
+def prepared(
+    lease_id: str, body: Body, service: ServiceDep, session: SessionDep, principal: WorkerPrincipal
+) -> protocol.OpenCases:
     """Say how the arms were prepared; the answer fixes what is measured."""
-    return plan_run(session, lease_id, parse(protocol.Prepared, body))
+    message = parse(protocol.Prepared, body)
+    with keeping_late(service.database, session, principal, lease_id, "prepared", body):
+        return plan_run(session, lease_id, message)
 
 
 @router.post("/leases/{lease_id}/invocations")
-def invocations(lease_id: str, body: Body, session: SessionDep, _: WorkerPrincipal) -> protocol.OpenCases:
+def invocations(
+    lease_id: str, body: Body, service: ServiceDep, session: SessionDep, principal: WorkerPrincipal
+) -> protocol.OpenCases:
     """Post one invocation; the answer names the cases that are still open."""
-    return record_invocation(session, lease_id, parse(protocol.Invocation, body), body)
+    message = parse(protocol.Invocation, body)
+    with keeping_late(service.database, session, principal, lease_id, "invocation", body):
+        return record_invocation(session, lease_id, message, body)
 
 
 @router.post("/leases/{lease_id}/finish")
@@ -98,9 +107,11 @@ def finish(
     service: ServiceDep,
     session: SessionDep,
     later: BackgroundTasks,
-    _: WorkerPrincipal,
+    principal: WorkerPrincipal,
 ) -> dict[str, str]:
     """End the lease; what it measured is published."""
-    finish_lease(session, lease_id, parse(protocol.Finish, body))
+    message = parse(protocol.Finish, body)
+    with keeping_late(service.database, session, principal, lease_id, "finish", body):
+        finish_lease(session, lease_id, message)
     later.add_task(relay_soon, service)
     return {}

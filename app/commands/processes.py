@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from app.domain.errors import UsageError
+from workers import logs
 
 if TYPE_CHECKING:
     from app.config import ServiceSettings
     from app.wiring import Service
-
-LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 @click.command()
@@ -45,6 +44,7 @@ def api(host: str | None, port: int | None) -> None:
         app,
         host=host or settings.host,
         port=settings.port if port is None else port,
+        log_config=None,  # its loggers hand everything to ours
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=2,
@@ -60,9 +60,10 @@ def tasks(concurrency: int) -> None:
     from app.tasks import celery_app
 
     app = celery_app(_service())
+    _keep_our_logging()
     pool = ["--pool", "threads", "--concurrency", str(concurrency)]
     quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING"]
-    app.worker_main(["worker", "--queues", QUEUE, "--hostname", "tasks@%h", *pool, *quiet])
+    app.worker_main(["--quiet", "worker", "--queues", QUEUE, "--hostname", "tasks@%h", *pool, *quiet])
 
 
 @click.command()
@@ -78,7 +79,16 @@ def beat() -> None:
         settings.prune_interval_s,
         settings.github_reconcile_s,
     )
+    _keep_our_logging()
+    app.conf.ratchet_alive_file = settings.alive_file
     app.Beat(scheduler_cls="app.integrations.clock:Clock", loglevel="WARNING", quiet=True).run()
+
+
+def _keep_our_logging() -> None:
+    """Have Celery log as everything else does: it leaves alone what somebody answers this signal for."""
+    from celery.signals import setup_logging
+
+    setup_logging.connect(lambda **_: None, weak=False)
 
 
 @click.command()
@@ -96,22 +106,33 @@ def migrate() -> None:
 @click.option(
     "--token-dir", type=click.Path(path_type=Path), required=True, help="Where the tokens' files go."
 )
-def setup(token_dir: Path) -> None:
-    """Bring the schema up to date and leave an administrator's and a worker's token in a folder."""
+@click.option(
+    "--worker-token-dir",
+    type=click.Path(path_type=Path),
+    help="Where the worker's goes, if not there: agents need not see the administrator's.",
+)
+def setup(token_dir: Path, worker_token_dir: Path | None) -> None:
+    """Bring the schema up to date and leave an administrator's and a worker's token in a folder.
+
+    A token that is there stays, unless the database never issued it.
+    """
     from app.local.data_dir import write_secret
-    from app.services.access import Scope, issue_token
+    from app.services.access import Scope, is_issued, issue_token
     from app.store.migrate import migrate as migrate_database
     from app.store.session import answering
 
     service = _service()
     with answering():
         migrate_database(service.database.engine)
-    for name, scope in (("admin", Scope.ADMIN), ("worker", Scope.WORKER)):
-        path = token_dir / f"{name}-token"
-        if not path.exists():
-            with service.database.session() as session:
-                write_secret(path, issue_token(session, name, [scope]))
-            click.echo(f"wrote the {name} token to {path}", err=True)
+    tokens = (("admin", Scope.ADMIN, token_dir), ("worker", Scope.WORKER, worker_token_dir or token_dir))
+    for name, scope, folder in tokens:
+        path = folder / f"{name}-token"
+        with service.database.session() as session:
+            # A file of another database's token, as after a move to a new one, would let nobody in.
+            if path.exists() and is_issued(session, path.read_text().strip()):
+                continue
+            write_secret(path, issue_token(session, name, [scope]))
+        click.echo(f"wrote the {name} token to {path}", err=True)
 
 
 def _service() -> Service:
@@ -133,7 +154,10 @@ def settings_of_environment(**given: str) -> ServiceSettings:
 
     from app.config import ServiceSettings
 
-    logging.basicConfig(level=logging.WARNING, format=LOG_FORMAT)
+    try:
+        logs.set_up(logging.WARNING, logs.form_of_environment())
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     try:
         return ServiceSettings(**given)  # type: ignore[arg-type]  # the rest is read from the environment
     except ValidationError as error:

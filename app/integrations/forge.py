@@ -8,6 +8,7 @@ however often it is asked, `UnavailableError` where nobody knows whether it was 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
@@ -55,6 +56,22 @@ class ForgeLacksError(UnavailableError):
     code = "forge_lacks"
 
 
+@dataclass(frozen=True)
+class Quota:
+    """How many calls a forge still takes of one identity, until the quota is a new one."""
+
+    remaining: int
+    until: datetime
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What calls came to: how many there were by status, `none` without an answer; quotas by whose they are."""
+
+    calls: Mapping[str, int]
+    quotas: Mapping[str, Quota]
+
+
 class Forge(Protocol):
     """A code forge."""
 
@@ -85,13 +102,19 @@ class Forge(Protocol):
 
         Args:
             place: the repository.
-            text: a check on a commit, or a pull request's comment.
+            text: a check on a commit, a pull request's comment, or an issue.
             known_id: the forge's id of what is there already; None if nothing is known to be.
             look_first: an earlier try may have had an effect: what bears our key is taken for ours.
         """
+
+    def has_ended(self, place: Place, sha: str, name: str) -> bool:
+        """Say whether the forge has it from us how a check of this name of a commit ended."""
 
     def lost_messages(self, since: datetime) -> list[LostMessage]:
         """Return the failed tries to deliver messages to us since then; none where the forge tells us of none."""
 
     def deliver_again(self, message: LostMessage) -> None:
         """Have a message sent once more."""
+
+    def usage(self) -> Usage:
+        """Return what was called since this was last asked; it raises nothing."""

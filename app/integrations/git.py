@@ -105,6 +105,11 @@ class Repository:
         paths = [f":(glob){glob}**" if glob.endswith("/") else f":(glob){glob}" for glob in globs]
         return self._compared("diff", "--quiet", base, head, "--", *paths).returncode == 1
 
+    def changed_files(self, base: str, head: str) -> list[str]:
+        """Return the files that are not the same in both commits; of one that was moved both names."""
+        told = self._git("diff", "--name-only", "-z", "--no-renames", base, head, "--")
+        return [path for path in told.split("\0") if path]
+
     def file_at(self, sha: str, path: str) -> bytes | None:
         """Return the file as the commit has it, None if it has none."""
         result = self._run("cat-file", "blob", f"{sha}:{path}")

@@ -25,6 +25,7 @@ QUEUE = "ratchet"
 RELAY = "ratchet.relay"
 SWEEP = "ratchet.sweep"
 PRUNE = "ratchet.prune"
+BACKUP = "ratchet.backup"
 CONCLUDE = "ratchet.conclude"
 RENDER = "ratchet.render"
 EXAMINE = "ratchet.examine"
@@ -34,6 +35,7 @@ FOLLOW = "ratchet.follow"
 MEASURE = "ratchet.measure"
 OBEY = "ratchet.obey"
 RECONCILE = "ratchet.reconcile"
+WEEKLY = "ratchet.weekly"
 BRANCH = "ratchet.branch"
 CHANGE = "ratchet.change"
 SCHEDULE = "ratchet.schedule"
@@ -41,6 +43,9 @@ SHOW = "ratchet.show"
 TELL = "ratchet.tell"
 GROUP = "ratchet.group"
 HINT = "ratchet.hint"
+NOTIFY_PLAN = "ratchet.notify.plan"
+NOTIFY_COMPOSE = "ratchet.notify.compose"
+NOTIFY_SEND = "ratchet.notify.send"
 
 MOST_HINTS = 8
 """Hints that may wait for one device class. One wakes an agent, which claims for as long as there is work; this many
@@ -55,6 +60,9 @@ PAUSE_S = 0.1
 
 LONGEST_END_S = 5.0
 """How long the end of a process waits for a broker that hangs."""
+
+BACKUP_LOOK_S = 300.0
+"""How often is looked whether the day's backup is due: one that was missed is made up for [s]."""
 
 _TASK_OF_TOPIC = {
     "check.conclude": CONCLUDE,
@@ -71,8 +79,14 @@ _TASK_OF_TOPIC = {
     "pull.obey": OBEY,
     "check.show": SHOW,
     "forge.tell": TELL,
+    "notify.plan": NOTIFY_PLAN,
+    "notify.compose": NOTIFY_COMPOSE,
+    "notify.send": NOTIFY_SEND,
 }
 _MESSAGE_VERSION = 1
+
+TOPICS = (*_TASK_OF_TOPIC, "job.hint")
+"""What messages of the outbox may be about."""
 
 
 def make_celery(redis_url: str) -> Celery:
@@ -113,8 +127,18 @@ def make_celery(redis_url: str) -> Celery:
 def timetable(
     relay_s: float, sweep_s: float, prune_s: float, reconcile_s: float
 ) -> dict[str, dict[str, Any]]:
-    """Return Celery's schedule: how often [s] it reads the outbox, sweeps leases, prunes files, asks the forge."""
-    every = {RELAY: relay_s, SWEEP: sweep_s, PRUNE: prune_s, RECONCILE: reconcile_s}
+    """Return Celery's schedule: how often [s] it reads the outbox, sweeps leases, prunes files, asks the forge.
+
+    Whether a weekly report is due is asked as often as what may be pruned.
+    """
+    every = {
+        RELAY: relay_s,
+        SWEEP: sweep_s,
+        PRUNE: prune_s,
+        WEEKLY: prune_s,
+        RECONCILE: reconcile_s,
+        BACKUP: BACKUP_LOOK_S,
+    }
     return {task: _every(task, seconds) for task, seconds in every.items()}
 
 

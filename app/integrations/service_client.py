@@ -36,6 +36,7 @@ NO_SUCH_ROUTE = "Not Found"
 _TIMEOUT = httpx.Timeout(30, connect=5)
 _POLL_S = 20
 _EXPORT_TIMEOUT_S = 600
+_REPORT_TIMEOUT_S = 120
 PATIENCE_S = 60.0
 _PAUSE_S = 0.5
 _PASSING = (502, 503, 504)
@@ -115,6 +116,20 @@ class ServiceClient:
         """Return one alert with its history. Raises NotFoundError."""
         return self._json("GET", f"/api/v1/alerts/{alert_id}")
 
+    def notifiers(self, project: str) -> list[dict[str, Any]]:
+        """Return who is told of a project's alerts. Raises AccessError."""
+        return list(self._json("GET", _notifiers(project))["notifiers"])
+
+    def notifier(self, project: str, name: str) -> dict[str, Any]:
+        """Return one notifier with its newest messages. Raises NotFoundError."""
+        return self._json("GET", f"{_notifiers(project)}/{quote(name, safe='')}")
+
+    def change_notifier(
+        self, project: str, path: str, wanted: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Post to an address below a project's notifiers, and return the answer; "" adds one."""
+        return self._json("POST", f"{_notifiers(project)}/{quote(path)}".rstrip("/"), json=wanted)
+
     def trend(self, series_id: int, **wanted: str | int) -> dict[str, Any]:
         """Return the history of a series in the order of its commits. Raises NotFoundError for a branch without one."""
         return self._json("GET", f"/api/v1/series/{series_id}/trend", params=wanted)
@@ -134,6 +149,14 @@ class ServiceClient:
     def runs(self, **wanted: str | int) -> dict[str, Any]:
         """Return a page of runs, the newest first: `{runs, next}`."""
         return self._json("GET", "/api/v1/runs", params=wanted)
+
+    def weekly(self, wanted: Mapping[str, str]) -> dict[str, Any]:
+        """Return the weekly report of a `project` and `week`; of all projects, and the last week, where left out."""
+        return self._json("GET", "/api/v1/weekly", params=dict(wanted), timeout=_REPORT_TIMEOUT_S)
+
+    def weekly_report(self, wanted: Mapping[str, str]) -> str:
+        """Return the same as HTML, in the `form` of a page or of a letter."""
+        return self._send("GET", "/api/v1/weekly/report", params=dict(wanted), timeout=_REPORT_TIMEOUT_S).text
 
     def run(self, name: str) -> dict[str, Any]:
         """Return a run."""
@@ -207,6 +230,10 @@ class ServiceClient:
 
 def _measure(project: str) -> str:
     return f"/api/v1/projects/{quote(project)}/measure"
+
+
+def _notifiers(project: str) -> str:
+    return f"/api/v1/projects/{quote(project)}/notifiers"
 
 
 def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -28,6 +28,7 @@ from app.services.access import Scope, issue_token
 from app.store.migrate import migrate
 from app.store.repositories import access, fleet
 from app.store.session import Database, answering
+from workers import logs
 
 READY_WITHIN_S = 60.0
 _LOOK_EVERY_S = 0.05
@@ -268,8 +269,12 @@ def _process(name: str) -> list[str]:
 
 
 def _base_env() -> dict[str, str]:
-    """Return this process's environment without addresses and tokens of another service."""
-    return {name: value for name, value in os.environ.items() if name not in ("RATCHET_URL", "RATCHET_TOKEN")}
+    """Return this process's environment without addresses and tokens of another service.
+
+    What its processes log is read by whoever started them, in files and where one of them falls.
+    """
+    its = {name: value for name, value in os.environ.items() if name not in ("RATCHET_URL", "RATCHET_TOKEN")}
+    return {logs.VARIABLE: "text"} | its
 
 
 def _bracketed(host: str) -> str:

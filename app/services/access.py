@@ -30,12 +30,16 @@ class Scope(StrEnum):
     RESULTS_READ = "results:read"
     JOBS_CREATE = "jobs:create"
     ALERTS_WRITE = "alerts:write"
+    NOTIFIERS_WRITE = "notifiers:write"
     WORKER = "worker"
     WORKER_UNTRUSTED = "worker:untrusted"
 
 
 _IMPLIED_BY = {
-    Scope.RESULTS_READ: frozenset({Scope.ADMIN, Scope.JOBS_CREATE, Scope.ALERTS_WRITE}),
+    Scope.RESULTS_READ: frozenset(
+        {Scope.ADMIN, Scope.JOBS_CREATE, Scope.ALERTS_WRITE, Scope.NOTIFIERS_WRITE}
+    ),
+    Scope.NOTIFIERS_WRITE: frozenset({Scope.ADMIN}),
     Scope.ALERTS_WRITE: frozenset({Scope.ADMIN, Scope.JOBS_CREATE}),
     Scope.RESULTS_WRITE: frozenset({Scope.ADMIN}),
     Scope.JOBS_CREATE: frozenset({Scope.ADMIN}),
@@ -56,7 +60,13 @@ class Role(StrEnum):
 SCOPES_OF: Mapping[Role, frozenset[str]] = {
     Role.VIEWER: frozenset({Scope.RESULTS_READ}),
     Role.MAINTAINER: frozenset(
-        {Scope.RESULTS_READ, Scope.JOBS_CREATE, Scope.ALERTS_WRITE, Scope.RESULTS_WRITE}
+        {
+            Scope.RESULTS_READ,
+            Scope.JOBS_CREATE,
+            Scope.ALERTS_WRITE,
+            Scope.RESULTS_WRITE,
+            Scope.NOTIFIERS_WRITE,
+        }
     ),
     Role.ADMIN: frozenset({Scope.ADMIN}),
 }
@@ -184,6 +194,15 @@ def principal_of_token(session: Session, text: str) -> Principal:
     if not row.is_noted:
         access.note_use(session, row.id)
     return principal_of(session, row)
+
+
+def is_issued(session: Session, text: str) -> bool:
+    """Say whether this token was issued here, be it live or not: one of another database opens nothing."""
+    parts = text.split("_")
+    if len(parts) != 3 or parts[0] != PREFIX:
+        return False
+    stored = access.secret_of_token(session, parts[1])
+    return stored is not None and hmac.compare_digest(digest(parts[-1]), stored)
 
 
 def principal_of(session: Session, row: Token | LiveToken) -> Principal:

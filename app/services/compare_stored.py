@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
+from app.domain.costs import Costs
 from app.domain.errors import NotFoundError, UsageError
 from app.domain.hardware import HardwareComparison
 from app.domain.results import case_label
@@ -121,9 +122,16 @@ class MetricMean:
 
 
 def compare_stored(
-    session: Session, principal: Principal | None, project: str, base: Wanted, head: Wanted
+    session: Session,
+    principal: Principal | None,
+    project: str,
+    base: Wanted,
+    head: Wanted,
+    installation: Costs,
 ) -> Compared:
     """Return the newest numbers of both sides, paired by case and metric, and by device class unless both name one.
+
+    Prices of `installation` hold where the project's settings state none.
 
     Raises:
         NotFoundError: there is no such project or commit.
@@ -143,18 +151,22 @@ def compare_stored(
         tuple(pair for pair in pairs if pair.base and pair.head),
         tuple(pair for pair in pairs if not pair.head),
         tuple(pair for pair in pairs if not pair.base),
-        _hardware(session, its_project, (first[0], last[0]), newest),
+        _hardware(session, its_project, (first[0], last[0]), newest, installation),
     )
 
 
 def _hardware(
-    session: Session, project: Project, compared: Sequence[Side], newest: Sequence[Sequence[StoredNumber]]
+    session: Session,
+    project: Project,
+    compared: Sequence[Side],
+    newest: Sequence[Sequence[StoredNumber]],
+    installation: Costs,
 ) -> HardwareComparison | None:
     classes = [side.device_class for side in compared]
     if not all(classes) or len(set(classes)) < 2:
         return None
     base, head = (ClassNumbers(name or "", found) for name, found in zip(classes, newest, strict=True))
-    return weigh_hardware(session, project, _main(session, project), base, head)
+    return weigh_hardware(session, project, _main(session, project), base, head, installation)
 
 
 def _by_key(numbers: Sequence[StoredNumber], *, is_across: bool) -> dict[Hashable, StoredNumber]:

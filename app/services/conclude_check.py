@@ -9,6 +9,7 @@ from app.domain.jobs import TERMINAL, JobState
 from app.domain.verdicts import Conclusion, GatingVerdict, Verdict, conclude
 from app.reports.titles import check_title
 from app.services.check_moved import check_moved
+from app.services.metrics.counted import observe_verdict
 from app.services.read_check import read_check
 from app.store.repositories import access, checks, clock, jobs, outbox, runs
 from app.store.tables import Check, Job
@@ -63,3 +64,4 @@ def _store(session: Session, check: Check, conclusion: Conclusion) -> None:
     outbox.put_again(session, "check.render", f"check.render/{check.id}", {"check_id": check.id})
     access.audit(session, "service", "check.concluded", f"check/{check.id}", conclusion=conclusion.value)
     check_moved(session, check.id)
+    observe_verdict(session, check)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from app.accelerators.lookup import Figures, figures_of
 from app.analysis.efficiency.cost import (
@@ -65,16 +65,7 @@ class Circumstances:
 def circumstances(job: Job, devices: Sequence[Device], idle: Sequence[Mapping[str, Any]]) -> Circumstances:
     """Return them for a run of a job on its devices; `idle` are their readings before anything ran."""
     device = devices[0] if devices else None
-    fingerprint = device.fingerprint if device is not None else {}
-    machine, soft = fingerprint.get("machine", {}), fingerprint.get("soft", {})
-    figures = figures_of(
-        device.model if device is not None else None,
-        job.device_class,
-        memory_b=machine.get("memory_b") if device is not None and device.kind != "cpu" else None,
-        cores=soft.get("cores"),
-        partition=machine.get("partition_mode"),
-        power_mode=machine.get("power_mode"),
-    )
+    figures = figures_of_device(job.device_class, device)
     powers = [reading.get("power_w") for reading in idle]
     known = [watts for watts in powers if is_number(watts)]
     return Circumstances(
@@ -90,6 +81,32 @@ def circumstances(job: Job, devices: Sequence[Device], idle: Sequence[Mapping[st
         and all(
             is_number(reading.get("energy_j_total")) or is_number(reading.get("power_w")) for reading in idle
         ),
+    )
+
+
+class KnownDevice(Protocol):
+    """What tells the figures of a device: its model, its kind and its fingerprint."""
+
+    @property
+    def model(self) -> str: ...  # noqa: D102
+    @property
+    def kind(self) -> str: ...  # noqa: D102
+    @property
+    def fingerprint(self) -> dict[str, Any]: ...  # noqa: D102
+
+
+def figures_of_device(device_class: str, device: KnownDevice | None) -> Figures:
+    """Return the figures of a device of a class; of one that nobody knows by the name of the class alone."""
+    if device is None:
+        return figures_of(None, device_class)
+    machine, soft = device.fingerprint.get("machine", {}), device.fingerprint.get("soft", {})
+    return figures_of(
+        device.model,
+        device_class,
+        memory_b=machine.get("memory_b") if device.kind != "cpu" else None,
+        cores=soft.get("cores"),
+        partition=machine.get("partition_mode"),
+        power_mode=machine.get("power_mode"),
     )
 
 

@@ -1,7 +1,9 @@
 """A series has new results: its histories are examined again, and what that shows is stored.
 
 Only the end of a history is looked at (`app.analysis.detection.incremental`), unless a point was put between points
-that lie before it. One process at a time examines a series. Examining it again without new results changes nothing.
+that lie before it. Of many points that came at once, as an import's do, it is as much as if they had come one by one:
+what lies in years that are brought along is found however they come. One process at a time examines a series.
+Examining it again without new results changes nothing.
 """
 
 from __future__ import annotations
@@ -57,6 +59,7 @@ def _examine(session: Session, settings: ServiceSettings, series: Examined, plac
         minimum_effect=thresholds.minimum_effect,
         tolerance=thresholds.tolerance_ln,
     )
+    found = [its for its in found if its.state != ChangeState.SUSPECTED or its.index >= _first_told(n)]
     suspicions = track_changes(
         session, series, branch, found, stored, late=earliest is not None and earliest < n - 1
     )
@@ -75,8 +78,12 @@ def _begin(
     session: Session, series: Examined, placed: Placed, earliest: int | None
 ) -> tuple[int, Sequence[ChangePoint]]:
     """Return the first row to look at, and what is stored of rows that changes can be told of."""
-    branch, n = placed.branch, placed.length
-    if earliest is None and not placed.has_recent_changes:
+    branch, n = (
+        placed.branch,
+        placed.length - placed.n_new + 1,
+    )  # as when the first of the new points was the newest
+    is_near = begin_of_tail(n) == begin_of_tail(placed.length)
+    if earliest is None and is_near and not placed.has_recent_changes:
         return begin_of_tail(n), []
     stored = changes.of_history(session, series.id, branch, first_row=begin_of_tail(n) - SAME)
     begin = begin_of_tail(n, [row.end_index for row in stored if row.state == ChangeState.CONFIRMED])
@@ -85,6 +92,12 @@ def _begin(
     told = begin + MARGIN if begin else 0
     _give_up(session, [row for row in stored if row.index < told and row.state == ChangeState.SUSPECTED])
     return begin, [row for row in stored if row.index >= told]
+
+
+def _first_told(n: int) -> int:
+    """Return the row before which a suspicion is none: so many points have followed without settling it."""
+    begin = begin_of_tail(n)
+    return begin + MARGIN if begin else 0
 
 
 def _give_up(session: Session, rows: Sequence[ChangePoint]) -> None:

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from app.analysis.sequential import ALPHA, ALPHA_PASS, MAX_PAIRS
 from app.config import ServiceSettings
 from app.services.check_request import CheckRequest
+from app.services.costs import costs_document
 from app.services.derive_values import LEAST_TIMED_S, wants_energy
 from app.settings import SuiteSettings, Thresholds, suite_digest
 from app.store.repositories import clock, fleet
@@ -117,10 +118,7 @@ def _policy(context: JobContext, suite: SuiteSettings) -> dict[str, Any]:
             m.name: _thresholds(settings.thresholds(m.name)) | {"unit": m.unit, "better": m.better}
             for m in settings.metrics
         },
-        "prices": [
-            {"devices": p.devices, "hour": p.hour, "currency": p.currency, "date": p.date.isoformat()}
-            for p in settings.prices
-        ],
+        **costs_document(settings),
         "budgets": [
             {
                 "benchmark": b.benchmark,

@@ -19,17 +19,22 @@ from app.services.check_moved import check_moved
 from app.services.device_purpose import Purpose, purpose_of
 from app.services.follow_machine import QUARANTINED, note_control
 from app.services.judge_run import judge_run
+from app.services.metrics.catalogue import LEASE_EXPIRIES, PREFLIGHT_FAILURES
+from app.services.metrics.counted import count, observe_claim
 from app.services.publish import publish_run
 from app.services.weigh_device import weigh_device
-from app.store.repositories import access, clock, fleet, jobs, leases, notify, outbox, runs
+from app.store.repositories import access, clock, fleet, jobs, leases, notify, outbox, restorations, runs
 from app.store.repositories import checks as check_rows
 from app.store.tables import Attempt, Device, Job, Run, Worker
-from workers import protocol
+from workers import logs, protocol
 
 _SWEEP_BATCH = 100
 
 MEASURED = (Outcome.OK, Outcome.BENCH_FAILED)
 """How an attempt ends that says something of the commits."""
+
+UNFIT = ("device_busy", "device_quarantined", "disk_full", "no_sandbox", "no_such_device")
+"""Reasons of attempts that ended before anything was measured because the machine was not as it has to be."""
 
 REFUSED = {
     "outcome": "infra_failed",
@@ -43,13 +48,16 @@ REFUSED = {
 def claim_job(
     session: Session, settings: ServiceSettings, principal: Principal, message: protocol.Claim
 ) -> protocol.Lease | None:
-    """Return a lease on the next job that the agent's free devices can measure, or None.
+    """Return a lease on the next job that the agent's free devices can measure, or None; none while it is observed.
 
     Which pool's jobs it may have is what its token says now, whatever it said when the agent registered.
     """
+    logs.bind(worker=message.worker_id)
     worker = _worker(session, message)
     note_pools(worker, principal)
     fleet.touch(session, worker.id)
+    if restorations.is_observing(session):
+        return None
     pools = leases.Pools(
         worker.takes_trusted, worker.takes_untrusted and worker.sandbox >= fleet.LEAST_SANDBOX
     )
@@ -113,6 +121,7 @@ def finish_lease(session: Session, lease_id: str, message: protocol.Finish) -> N
     job, attempt = held
     run = runs.of_attempt(session, attempt.id)
     assert run is not None
+    logs.bind(job_id=job.id, run_id=run.id, worker=attempt.worker_id)
     if message.outcome in MEASURED and _was_refused(session, job, attempt, run):
         message = message.model_copy(update=REFUSED)
         job.max_attempts += 1  # it was the machine that failed, and each fails so only once
@@ -131,6 +140,8 @@ def finish_lease(session: Session, lease_id: str, message: protocol.Finish) -> N
         _requeue_or_fail(session, job, message.reason, message.message)
     else:
         end_job(session, job, JobState.FAILED, reason=message.reason, message=message.message)
+    if outcome is Outcome.INFRA_FAILED and message.reason in UNFIT and run.n_gating is None:
+        count(session, PREFLIGHT_FAILURES)
 
 
 def sweep_leases(session: Session, settings: ServiceSettings) -> int:
@@ -144,9 +155,10 @@ def sweep_leases(session: Session, settings: ServiceSettings) -> int:
     stuck = leases.overdue(session, _SWEEP_BATCH, patience)
     for job in stuck:
         _end_lost(session, settings, job, "attempt_too_long", "the attempt did not end in its time")
-    waited = jobs.past_deadline(session, _SWEEP_BATCH)
+    waited = [] if restorations.is_observing(session) else jobs.past_deadline(session, _SWEEP_BATCH)
     for job in waited:
         end_job(session, job, JobState.EXPIRED, reason="queue_deadline", message=_why_not_in_time(job))
+    count(session, LEASE_EXPIRIES, len(lost) + len(stuck))
     return len(lost) + len(stuck) + len(waited)
 
 
@@ -161,6 +173,7 @@ def require_lease(session: Session, lease_id: str) -> tuple[Job, Attempt]:
     held = leases.held_by(session, lease_id)
     if held is None:
         raise stale(lease_id)
+    logs.bind(job_id=held[0].id, worker=held[1].worker_id)
     return held
 
 
@@ -214,7 +227,9 @@ def _lease(
     for check in check_rows.of_job(session, job.id):
         check.state = "running"
     announce(session, job)
-    return _lease_message(session, job, attempt)
+    message = _lease_message(session, job, attempt)
+    observe_claim(session, job, attempt)
+    return message
 
 
 def _lease_message(session: Session, job: Job, attempt: Attempt) -> protocol.Lease:

@@ -57,7 +57,7 @@ class WorkerLine:
 def list_workers(
     session: Session, *, live_for: timedelta, project_ids: Collection[int] | None = None
 ) -> tuple[WorkerLine, ...]:
-    """Return all workers in five statements, and one for each device in quarantine, live ones first, then by name.
+    """Return all workers, live ones first, then by name, in a fixed number of statements.
 
     Args:
         session: the session.

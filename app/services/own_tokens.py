@@ -18,7 +18,13 @@ MOST_DAYS = 365
 
 LONGEST_NAME = 60
 
-GIVEN = (Scope.RESULTS_READ, Scope.RESULTS_WRITE, Scope.JOBS_CREATE, Scope.ALERTS_WRITE)
+GIVEN = (
+    Scope.RESULTS_READ,
+    Scope.RESULTS_WRITE,
+    Scope.JOBS_CREATE,
+    Scope.ALERTS_WRITE,
+    Scope.NOTIFIERS_WRITE,
+)
 """What tokens that pages issue may have: a program that administers is the installation's to allow."""
 
 

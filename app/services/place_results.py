@@ -23,14 +23,15 @@ from app.store.repositories.history import Examined, Growth, Points, Unplaced
 
 @dataclass(frozen=True)
 class Placed:
-    """A history that got points: its length now, and the first place before its end that got one (None: none did).
+    """A history that got points: its length now, and how many of them are new.
 
-    `newest` are its last points; `has_recent_changes` says whether any change point of them is stored, or any
-    suspicion.
+    `inserted_at` is the first place before its end that got one (None: none did). `newest` are its last points;
+    `has_recent_changes` says whether any change point of them is stored, or any suspicion.
     """
 
     branch: str
     length: int
+    n_new: int
     newest: Points
     inserted_at: float | None
     has_recent_changes: bool
@@ -72,7 +73,9 @@ class _Placing:
                 inserted.append(result.result_id)
         newest = history.keep_and_read(self._session, self._take_growth(), limit=recent)
         first = history.first_place(self._session, inserted)
-        return Placed(self._branch, self._length, newest, first, self._new[0].has_recent_changes)
+        return Placed(
+            self._branch, self._length, len(self._new), newest, first, self._new[0].has_recent_changes
+        )
 
     def _place(self, index: int) -> None:
         """Give the commit of a new result its place, and those that follow theirs where they go to the same gap."""

@@ -23,6 +23,7 @@ from app.settings import budget_for
 from app.store.repositories import clock, fleet, projects, runs
 from app.store.tables import BenchmarkCase, Job, Run
 from app.store.tables import Verdict as VerdictRow
+from workers import logs
 from workers.protocol import MetricDecl, OpenCases, Prepared
 
 DEFAULT_GATE = ("latency_p50", "peak_memory", "peak_device_memory")
@@ -43,6 +44,7 @@ def plan_run(session: Session, lease_id: str, message: Prepared) -> OpenCases:
     job, attempt = require_lease(session, lease_id)
     run = runs.of_attempt(session, attempt.id)
     assert run is not None
+    logs.bind(run_id=run.id)
     if run.prepared_at is None:
         planned = plan_cases(job.suite, message)
         _store_preparation(session, run, message)

@@ -144,7 +144,7 @@ class _Case:
         if not levels and not numbers:
             return None
         roof = self._roofline(levels, numbers)
-        return _arm_efficiency(self._signs(levels, numbers, roof), roof)
+        return arm_efficiency(self._signs(levels, numbers, roof), roof)
 
     def _roofline(self, levels: Numbers, numbers: Numbers) -> Roofline | None:
         flop, moved, seconds = numbers.get("flop"), numbers.get("bytes"), self._step_s(levels, numbers)
@@ -180,9 +180,11 @@ class _Case:
 
 
 WATCHED = (*(field.name for field in fields(Signs)), "device_share")
+"""Numbers of a run's timings that are signs."""
 
 
-def _arm_efficiency(signs: dict[str, float], roof: Roofline | None) -> ArmEfficiency:
+def arm_efficiency(signs: dict[str, float], roof: Roofline | None = None) -> ArmEfficiency:
+    """Return what holds an arm back by its signs: those of `Signs` by name, and `device_share`."""
     found = classify(_as_signs(**signs))
     return ArmEfficiency(
         bottleneck=found.kind.value,

@@ -1,7 +1,7 @@
 """The service's own health for people: each part, whether it is well, and what to do where it is not.
 
 Machines ask `/readyz` and `/metrics`. What is written down nowhere is inferred from what it leaves undone: a
-relay that is away leaves messages in the outbox, a sweeper that is away leaves leases that have run out.
+relay that is away leaves messages in the outbox, a sweep that does nothing leaves leases that have run out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from app.reports.quantities import duration
 from app.reports.words import count, listing
 from app.services.follow_machine import QUARANTINED
 from app.store.migrate import require_current
-from app.store.repositories import fleet, health, outbox, retention
+from app.store.repositories import clock, fleet, health, metrics, outbox, restorations, retention
 
 OUTBOX_LATE_S = 60.0
 """Age at which a waiting message says that nobody relays [s]."""
@@ -38,6 +38,9 @@ EXAMINED_LATE_S = 300.0
 
 PRUNED_LATE_S = 86_400.0
 """Age of the last whole look at what is old that says that something keeps it from being deleted [s]."""
+
+BACKUP_LATE_S = 26 * 3600.0
+"""Age of the newest backup that says that the day's was not made [s]."""
 
 LOW_DISK_SHARE = 0.10
 LOW_DISK_B = 2 * 2**30
@@ -112,6 +115,8 @@ def read_health(session: Session, engine: Engine, settings: ServiceSettings, bro
             *_quarantine(session, settings),
             _disk(settings.data_dir),
             _retention(session),
+            _backup(session, settings),
+            *_observing(session),
         ),
         jobs=tuple(_jobs(session)),
         queues=queues,
@@ -163,11 +168,18 @@ def _outbox(session: Session) -> Part:
 
 
 def _sweeper(session: Session, settings: ServiceSettings) -> Part:
+    patience_s, advice = (
+        SWEEP_LATE * settings.sweep_interval_s,
+        "Are `ratchet tasks` and `ratchet beat` running?",
+    )
     overdue, oldest_s = health.overdue_leases(session)
-    if oldest_s <= SWEEP_LATE * settings.sweep_interval_s:
-        return Part("Sweeper", Level.GOOD, "no lease is past its end")
-    says = f"{count(overdue, 'lease')} ran out and still held, the oldest for {duration(oldest_s)}"
-    return Part("Sweeper", Level.WARNING, says, "Are `ratchet tasks` and `ratchet beat` running?")
+    if oldest_s > patience_s:
+        says = f"{count(overdue, 'lease')} ran out and still held, the oldest for {duration(oldest_s)}"
+        return Part("Sweeper", Level.WARNING, says, advice)
+    silent_s = metrics.last_swept_s(session)
+    if silent_s is not None and silent_s > patience_s:
+        return Part("Sweeper", Level.WARNING, f"last came to its end {duration(silent_s)} ago", advice)
+    return Part("Sweeper", Level.GOOD, "no lease is past its end")
 
 
 def _examinations(session: Session) -> Part:
@@ -237,6 +249,26 @@ def _retention(session: Session) -> Part:
         "`ratchet prune` deletes it at once. Else the log of `ratchet tasks` says what keeps it from that."
     )
     return Part("Retention", Level.WARNING, says, advice)
+
+
+def _backup(session: Session, settings: ServiceSettings) -> Part:
+    since_s = restorations.last_backup_s_ago(session)
+    says = "none was ever made" if since_s is None else f"the newest is {duration(since_s)} old"
+    is_late = since_s is None or since_s > BACKUP_LATE_S
+    if not settings.backup_dir or not is_late:
+        return Part("Backups", Level.GOOD, says)
+    advice = (
+        "The log of `ratchet tasks` says what keeps it from making one; `ratchet backup` makes one at once."
+    )
+    return Part("Backups", Level.WARNING, says, advice)
+
+
+def _observing(session: Session) -> Iterable[Part]:
+    restoration = restorations.in_force(session)
+    if restoration is not None:
+        says = f"restored {duration((clock.now(session) - restoration.restored_at).total_seconds())} ago, and observing"
+        advice = "Nothing is measured and GitHub is told nothing until somebody runs `ratchet resume`."
+        yield Part("Restored", Level.WARNING, says, advice)
 
 
 def _disk(data_dir: Path) -> Part:

@@ -32,11 +32,9 @@ class Quarantine(NamedTuple):
 def read_quarantines(session: Session, devices: Sequence[Device]) -> dict[int, Quarantine]:
     """Return the quarantines of those of these devices that are in one, by their ids, as far as they are told of."""
     suspended = [device.id for device in devices if device.health == QUARANTINED]
-    entries = {device_id: machines.quarantine_of(session, device_id) for device_id in suspended}
+    entries = machines.quarantines_of(session, suspended) if suspended else {}
     return {
-        device_id: Quarantine(entry.created_at, *_seen(entry.detail))
-        for device_id, entry in entries.items()
-        if entry is not None
+        device_id: Quarantine(entry.created_at, *_seen(entry.detail)) for device_id, entry in entries.items()
     }
 
 

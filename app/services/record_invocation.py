@@ -25,6 +25,7 @@ from app.services.watch_cases import signs_of_case
 from app.store.repositories import fleet, runs
 from app.store.tables import BenchmarkCase, Device, Run
 from app.store.tables import Invocation as InvocationRow
+from workers import logs
 from workers.protocol import CaseMeasurement, Invocation, OpenCases
 
 _COLUMNS = [
@@ -74,6 +75,7 @@ def record_invocation(session: Session, lease_id: str, message: Invocation, body
     job, attempt = require_lease(session, lease_id)
     run = runs.of_attempt(session, attempt.id)
     assert run is not None
+    logs.bind(run_id=run.id)
     if run.prepared_at is None:
         raise ConflictError("the arms were not prepared yet: post `prepared` first", code="not_prepared")
     cases = _cases(session, run, message)

@@ -12,8 +12,9 @@ from sqlalchemy.orm import Session
 from app.analysis.efficiency.cost import no_price
 from app.analysis.efficiency.hardware import compare_hardware
 from app.analysis.efficiency.watched import is_number
-from app.domain.hardware import HardwareComparison, HardwareSide, Measured, MeasuredCase, Price, Source
-from app.services.derive_values import stated_price
+from app.domain.costs import Costs
+from app.domain.hardware import HardwareComparison, HardwareSide, Measured, MeasuredCase, Source
+from app.services.costs import stated_costs
 from app.services.query_runs import name_of_run
 from app.store.repositories import jobs, made_on
 from app.store.repositories.made_on import MadeOn
@@ -33,7 +34,12 @@ class ClassNumbers:
 
 
 def weigh_hardware(
-    session: Session, project: Project, branch: str, base: ClassNumbers, head: ClassNumbers
+    session: Session,
+    project: Project,
+    branch: str,
+    base: ClassNumbers,
+    head: ClassNumbers,
+    installation: Costs,
 ) -> HardwareComparison:
     """Return both device classes over the cases that both have.
 
@@ -43,28 +49,42 @@ def weigh_hardware(
         branch: where settings have to have landed for their prices to count: those of a proposal do not.
         base: one device class.
         head: another.
+        installation: prices that hold where the project's settings state none.
     """
-    made = _made_on(session, [*base.numbers, *head.numbers])
-    cases = _common(_by_case(base.numbers), _by_case(head.numbers))
-    landed = jobs.newest_settled(session, project.id, branch)
-    return compare_hardware(
-        _side(base.device_class, landed),
-        _side(head.device_class, landed),
-        (_case(its, other, made) for its, other in cases),
-    )
+    return weigh_classes(session, project.id, branch, base, [head], installation)[0]
+
+
+def weigh_classes(
+    session: Session,
+    project_id: int,
+    branch: str,
+    base: ClassNumbers,
+    heads: Sequence[ClassNumbers],
+    installation: Costs,
+) -> list[HardwareComparison]:
+    """Return one device class against each of some others, as `weigh_hardware` does, in as many statements."""
+    made = _made_on(session, [*base.numbers, *(one for head in heads for one in head.numbers)])
+    landed = jobs.newest_settled(session, project_id, branch)
+    of_base = _by_case(base.numbers)
+    return [
+        compare_hardware(
+            _side(base.device_class, landed, installation),
+            _side(head.device_class, landed, installation),
+            (_case(its, other, made) for its, other in _common(of_base, _by_case(head.numbers))),
+        )
+        for head in heads
+    ]
 
 
 # --- prices ---------------------------------------------------------------------------------------------------
 
 
-def _side(device_class: str, landed: Job | None) -> HardwareSide:
-    if landed is None:
+def _side(device_class: str, landed: Job | None, installation: Costs) -> HardwareSide:
+    own = stated_costs(landed.policy) if landed else Costs()
+    price = own.or_else(installation).price(device_class)
+    if price is None and landed is None:
         return HardwareSide(device_class, None, "no ratchet.toml is known that has landed")
-    entry = stated_price(landed.policy, device_class)
-    if entry is None:
-        return HardwareSide(device_class, None, no_price(device_class).origin)
-    price = Price(entry["hour"], entry["currency"], entry["date"], entry["devices"])
-    return HardwareSide(device_class, price)
+    return HardwareSide(device_class, price, "" if price else no_price(device_class).origin)
 
 
 # --- numbers --------------------------------------------------------------------------------------------------

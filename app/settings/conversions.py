@@ -11,7 +11,7 @@ import re
 from datetime import UTC, date, datetime
 
 from app.domain.errors import DataError
-from app.domain.units import Quantity, parse_quantity
+from app.domain.units import COUNTED, Quantity, parse_quantity
 from app.settings.durations import parse_duration
 
 MAX_TEXT = 8192
@@ -19,6 +19,7 @@ MAX_NAME_BYTES = 255
 MAX_DURATION_S = 24 * 3600.0
 MAX_DEVICE_MINUTES = 24 * 60.0
 MAX_DEVICES = 64
+MAX_PUE = 10.0
 
 _PERCENTAGE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{0,9})?) ?%")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -131,6 +132,26 @@ def price(found: object) -> float:
     if amount < 0:
         raise ValueError
     return amount
+
+
+def pue(found: object) -> float:
+    """Take how much a building draws for each kilowatt-hour that its devices do."""
+    factor = number(found)
+    if not 1 <= factor <= MAX_PUE:
+        raise ValueError
+    return factor
+
+
+def amount(found: object) -> Quantity:
+    """Take how much of something is done."""
+    told = quantity(found)
+    if told.value <= 0:
+        raise ValueError
+    if told.unit not in ("1", *COUNTED):
+        raise ValueError(
+            "what is counted is tokens, samples, requests and the like, or calls, which have no unit"
+        )
+    return told
 
 
 def effect(found: object) -> float:

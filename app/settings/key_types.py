@@ -118,6 +118,7 @@ BENCHMARK_GLOB = KeyType(
     "glob", 'a glob within the repository such as "benchmarks/bench_*.py"', conversions.path_glob
 )
 PATH_GLOB = KeyType("glob", 'a glob within the repository such as "src/**"', conversions.path_glob)
+BENCHMARK_NAMES = KeyType("glob", 'a glob on benchmarks such as "serve_*"', conversions.name)
 DEVICE_GLOB = KeyType("glob", 'a glob on device classes such as "nvidia-*"', conversions.name)
 FLAG = KeyType("true or false", "true or false", conversions.flag)
 PRICE = KeyType("number", "a number of at least 0 such as 2.49", conversions.price)
@@ -133,6 +134,10 @@ EFFECT = KeyType(
     "percentage", 'a percentage such as "0.5%" (or 0.005), at least 0 and below 100%', conversions.effect
 )
 DURATION = KeyType("duration", 'a duration such as "20m" (units s, m, h)', conversions.duration)
+AMOUNT = KeyType(
+    "quantity", 'a number above 0, with or without what it counts, such as "2.5e9 tokens"', conversions.amount
+)
+PUE = KeyType("number", "a number from 1 to 10 such as 1.3", conversions.pue)
 QUANTITY = KeyType("quantity", 'a number with its unit such as "50 ms"', conversions.quantity)
 CRON = KeyType("cron expression", 'five fields of cron such as "0 2 * * *"', conversions.cron)
 DATE = KeyType("date", "a date such as 2026-01-31", conversions.day)

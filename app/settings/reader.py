@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from app.settings.entries import Entry, read_section
 from app.settings.parsing import parse_document
 from app.settings.refusals import Refusals
 from app.settings.rules import check_rules
-from app.settings.schema import GATE, PROJECT, SECTIONS, SUITE, Section, homes_of
-from app.settings.values import BUILT_IN_CRONS, GateSettings, ScheduleSettings, Settings, SuiteSettings
+from app.settings.schema import COSTS, GATE, PROJECT, SECTIONS, SUITE, Section, homes_of
+from app.settings.values import (
+    BUILT_IN_CRONS,
+    CostSettings,
+    GateSettings,
+    ScheduleSettings,
+    Settings,
+    SuiteSettings,
+)
 from app.settings.wording import backticked, nearest
 
 
@@ -26,16 +34,36 @@ def read_settings(text: str, *, name: str = "ratchet.toml") -> Settings:
     """
     document = parse_document(text, name)
     refusals = Refusals(name, document.lines)
-    draft = _read_sections(document.tree, refusals)
+    draft = _read_sections(document.tree, refusals, SECTIONS)
     check_rules(draft, refusals)
     refusals.raise_if_any()
     return _settings(draft)
 
 
-def _read_sections(tree: dict[str, Any], refusals: Refusals) -> dict[str, list[Entry]]:
-    misspelt = {meant for name in tree if (meant := _refuse_unknown(name, tree[name], refusals))}
-    draft: dict[str, list[Entry]] = {section.name: [] for section in SECTIONS}
-    for section in SECTIONS:
+def read_costs(text: str, *, name: str) -> CostSettings:
+    """Return what a file of costs says: the sections about money of a `ratchet.toml`, and nothing else.
+
+    Args:
+        text: the file's content.
+        name: what messages call the file.
+
+    Raises:
+        SettingsError: as of `read_settings`.
+    """
+    document = parse_document(text, name)
+    refusals = Refusals(name, document.lines)
+    draft = _read_sections(document.tree, refusals, COSTS)
+    refusals.raise_if_any()
+    values = _values(draft)
+    return CostSettings(values["prices"], values["traffic"], next(iter(values["power"]), None))
+
+
+def _read_sections(
+    tree: dict[str, Any], refusals: Refusals, sections: Sequence[Section]
+) -> dict[str, list[Entry]]:
+    misspelt = {meant for name in tree if (meant := _refuse_unknown(name, tree[name], refusals, sections))}
+    draft: dict[str, list[Entry]] = {section.name: [] for section in sections}
+    for section in sections:
         if section.name in tree:
             draft[section.name] = read_section(section, tree[section.name], refusals)
         if section.example and tree.get(section.name, []) == [] and section.name not in misspelt:
@@ -43,9 +71,9 @@ def _read_sections(tree: dict[str, Any], refusals: Refusals) -> dict[str, list[E
     return draft
 
 
-def _refuse_unknown(name: str, found: object, refusals: Refusals) -> str | None:
+def _refuse_unknown(name: str, found: object, refusals: Refusals, sections: Sequence[Section]) -> str | None:
     """Refuse a name at the top of a file that is no section's; return the section that was probably meant."""
-    by_name = {section.name: section for section in SECTIONS}
+    by_name = {section.name: section for section in sections}
     if name in by_name:
         return None
     kind = "section" if _is_section(found) else "key"
@@ -56,7 +84,7 @@ def _refuse_unknown(name: str, found: object, refusals: Refusals) -> str | None:
     elif meant:
         hint = f" — did you mean {by_name[meant].header}?"
     else:
-        hint = f"; known sections: {', '.join(section.header for section in SECTIONS)}"
+        hint = f"; known sections: {', '.join(section.header for section in sections)}"
     refusals.add((name,), "unknown_key", f"unknown {kind} {backticked(name)}{hint}")
     return meant
 
@@ -75,7 +103,7 @@ def _refuse_missing(section: Section, *, is_empty: bool, refusals: Refusals) -> 
 
 
 def _settings(draft: dict[str, list[Entry]]) -> Settings:
-    values = {section: tuple(entry.value for entry in entries) for section, entries in draft.items()}
+    values = _values(draft)
     return Settings(
         project=values["project"][0],
         suites=values["suite"],
@@ -85,7 +113,13 @@ def _settings(draft: dict[str, list[Entry]]) -> Settings:
         schedules=_with_built_in(values["schedule"], values["suite"]),
         owners=values["owners"],
         prices=values["prices"],
+        traffic=values["traffic"],
+        power=next(iter(values["power"]), None),
     )
+
+
+def _values(draft: dict[str, list[Entry]]) -> dict[str, tuple[Any, ...]]:
+    return {section: tuple(entry.value for entry in entries) for section, entries in draft.items()}
 
 
 def _with_built_in(

@@ -17,10 +17,12 @@ from app.settings.values import (
     GateSettings,
     MetricSettings,
     OwnerSettings,
+    PowerSettings,
     PriceSettings,
     ProjectSettings,
     ScheduleSettings,
     SuiteSettings,
+    TrafficSettings,
 )
 
 REQUIRED = MISSING
@@ -298,7 +300,45 @@ PRICES = Section(
     chosen=Key("devices", t.DEVICE_GLOB, "A glob of device classes, in quotes."),
 )
 
-SECTIONS = (PROJECT, SUITE, GATE, METRIC, BUDGET, SCHEDULE, OWNERS, PRICES)
+TRAFFIC = Section(
+    "traffic",
+    Shape.ARRAY,
+    "How much of what a benchmark stands for is done in earnest, so that a change can be told in money a month.",
+    TrafficSettings,
+    (
+        Key(
+            "benchmark",
+            t.BENCHMARK_NAMES,
+            "A glob of benchmarks; each case of one that matches does so much.",
+        ),
+        Key(
+            "per_day",
+            t.AMOUNT,
+            "What is done a day: so many calls of the benchmark, or, with a unit, so many tokens, samples or requests.",
+        ),
+        Key("date", t.DATE, "The day that this was so."),
+        Key("devices", t.DEVICE_GLOB, "A glob of the device classes that it is done on."),
+    ),
+    labelled_by="benchmark",
+)
+
+POWER = Section(
+    "power",
+    Shape.TABLE,
+    "What energy costs, where that is not in the prices of the devices.",
+    PowerSettings,
+    (
+        Key("kwh", t.PRICE, "The price of a kilowatt-hour."),
+        Key("currency", t.CURRENCY, "The currency's three letters, as ISO 4217 has them."),
+        Key("date", t.DATE, "The day that the price was valid on."),
+        Key("pue", t.PUE, "How much the building draws for each kilowatt-hour that its devices do."),
+    ),
+)
+
+SECTIONS = (PROJECT, SUITE, GATE, METRIC, BUDGET, SCHEDULE, OWNERS, PRICES, TRAFFIC, POWER)
+
+COSTS = (PRICES, TRAFFIC, POWER)
+"""What a file of the installation's own may say beside a repository's."""
 
 
 def homes_of(key_name: str) -> str:

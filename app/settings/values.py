@@ -147,6 +147,38 @@ class PriceSettings:
 
 
 @dataclass(frozen=True)
+class TrafficSettings:
+    """How much of a benchmark's work is done a day in earnest, on devices of the classes that `devices` matches.
+
+    `per_day` is in what is counted (`tokens`, `samples`, `requests`); a plain number counts calls of the benchmark.
+    """
+
+    benchmark: str
+    per_day: Quantity
+    date: date
+    devices: str = "*"
+
+
+@dataclass(frozen=True)
+class PowerSettings:
+    """What a kilowatt-hour costs, and how many the building draws for each that the devices do."""
+
+    kwh: float
+    currency: str
+    date: date
+    pue: float = 1.0
+
+
+@dataclass(frozen=True)
+class CostSettings:
+    """What an installation's own file says about money, for projects whose settings do not."""
+
+    prices: tuple[PriceSettings, ...] = ()
+    traffic: tuple[TrafficSettings, ...] = ()
+    power: PowerSettings | None = None
+
+
+@dataclass(frozen=True)
 class Settings:
     """Everything that a `ratchet.toml` says. Names of suites, metrics and schedules are unique."""
 
@@ -158,6 +190,8 @@ class Settings:
     schedules: tuple[ScheduleSettings, ...] = ()
     owners: tuple[OwnerSettings, ...] = ()
     prices: tuple[PriceSettings, ...] = ()
+    traffic: tuple[TrafficSettings, ...] = ()
+    power: PowerSettings | None = None
 
     def thresholds(self, metric: str) -> Thresholds:
         """Return the effects that `metric` is judged by: its own where it has some, else the gate's."""

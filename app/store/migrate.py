@@ -45,6 +45,13 @@ def require_current(engine: Engine) -> None:
         )
 
 
+def is_known(revision: str) -> bool:
+    """Say whether this release knows a schema's revision, and so can bring it to its own."""
+    with as_file(files("migrations")) as folder:
+        script = ScriptDirectory(str(folder))
+        return any(its.revision == revision for its in script.walk_revisions())
+
+
 def _run(connection: Connection, revision: str) -> None:
     with as_file(files("migrations")) as folder:
         config = Config()

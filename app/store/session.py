@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import URL, Engine, create_engine, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
 from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.orm import Session, sessionmaker
 
@@ -65,6 +65,12 @@ def database_url(url: str) -> URL:
     return parsed.set(drivername=DRIVER)
 
 
+def take_long(connection: Connection | Session) -> None:
+    """Have the statements of the transaction take as long as they need, and wait for the next as long."""
+    for setting in ("statement_timeout", "idle_in_transaction_session_timeout"):
+        connection.execute(text(f"set local {setting} = 0"))
+
+
 def is_away(error: BaseException) -> bool:
     """Say whether the error is that the database takes no connection, or lost it."""
     state = getattr(getattr(error, "orig", None), "sqlstate", None)
@@ -95,6 +101,8 @@ class Database:
 
     def __init__(self, url: str, *, pool_size: int = 10) -> None:
         self.engine = make_engine(url, pool_size=pool_size)
+        self.connections_most = 2 * pool_size
+        """How many connections there may be at once."""
         self._sessions = sessionmaker(self.engine, expire_on_commit=False)
 
     @contextmanager

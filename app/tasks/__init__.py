@@ -14,6 +14,7 @@ from celery import Celery
 from sqlalchemy.orm import Session
 
 from app.integrations import queue
+from app.integrations.alive import note_alive
 from app.services.alerts.raise_alerts import projects_to_look_at, raise_alerts
 from app.services.alerts.settle_alerts import settle_alerts
 from app.services.announce_results import (
@@ -23,6 +24,7 @@ from app.services.announce_results import (
     unexamined_series,
 )
 from app.services.ask_activity import ask, find_unasked, keep_activity, question_of
+from app.services.backups.daily import back_up_if_due
 from app.services.change_settled import find_unfollowed
 from app.services.conclude_check import conclude_check
 from app.services.device_jobs import tend_devices
@@ -37,8 +39,11 @@ from app.services.relay_outbox import find_lost_hints
 from app.services.render_report import store_report
 from app.services.retention.chore import prune_for_a_while
 from app.services.sweep_suspicions import find_stale_suspicions, sweep_suspicion
+from app.services.weekly.make_due import make_due
 from app.store.repositories import clock
+from app.store.repositories.metrics import swept
 from app.tasks.forge import register_forge
+from app.tasks.notifying import sweep_notifications
 from app.tasks.registering import task
 from app.wiring import Service
 
@@ -160,15 +165,28 @@ def _register_clockwork(app: Celery, service: Service) -> None:
             sweep_forge(service, late)
         sweep_suspicions(service)
         sweep_alerts(service)
+        sweep_notifications(service, late)
         with service.database.session() as session:
             tend_devices(session, settings)
+        with service.database.session() as session:
+            swept(session)
         service.relay_soon()
+        note_alive(settings.alive_file)
+
+    @task(app, queue.BACKUP)
+    def backup() -> None:
+        back_up_if_due(service.database, settings)
 
     @task(app, queue.PRUNE)
     def prune() -> None:
         with service.database.session() as session:
             prune_bundles(session, settings)
         prune_for_a_while(service.database, settings)
+
+    @task(app, queue.WEEKLY)
+    def weekly() -> None:
+        make_due(service.database, settings)
+        service.relay_soon()
 
 
 def sweep_forge(service: Service, late: timedelta) -> None:

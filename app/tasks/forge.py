@@ -9,10 +9,11 @@ from celery import Celery
 
 from app.integrations import queue
 from app.integrations.forge import Forge
+from app.services.forge.keep_usage import keep_usage
 from app.services.forge.receive_delivery import act_on_delivery
 from app.services.forge.show_check import show_check
 from app.services.forge.tell_forge import end_turn, say, take_turn
-from app.tasks import following
+from app.tasks import following, notifying
 from app.tasks.asking import at_forge
 from app.tasks.reconciling import reconcile_pulls
 from app.tasks.registering import task
@@ -28,8 +29,19 @@ def register_forge(app: Celery, service: Service) -> None:
 def _register(app: Celery, service: Service, name: str, do: Callable[..., None]) -> None:
     @task(app, name)
     def run(**payload: Any) -> None:
-        do(service, **payload)
+        try:
+            do(service, **payload)
+        finally:
+            keep_its_usage(service)
         service.relay_soon()
+
+
+def keep_its_usage(service: Service) -> None:
+    """Keep how often the forge was called by this process since the last time."""
+    usage = service.forge.usage() if service.forge is not None else None
+    if usage is not None and (usage.calls or usage.quotas):
+        with service.database.session() as session:
+            keep_usage(session, usage)
 
 
 def delivery(service: Service, delivery_id: int) -> None:
@@ -67,5 +79,8 @@ TASKS: dict[str, Callable[..., None]] = {
     queue.OBEY: following.do_as_asked,
     queue.SHOW: show,
     queue.TELL: tell,
+    queue.NOTIFY_PLAN: notifying.plan,
+    queue.NOTIFY_COMPOSE: notifying.compose,
+    queue.NOTIFY_SEND: notifying.send,
 }
 """What each does with the arguments of its message; what it put into the outbox leaves at once."""

@@ -11,6 +11,7 @@ from app.services.forge.receive_delivery import want_branch
 from app.services.forge.reconcile_pulls import compare_pulls, places_to_ask
 from app.services.forge.recover_messages import end_look, look_from, note_asked, to_ask_for
 from app.store.repositories.forge import move
+from app.store.repositories.restorations import is_observing
 from app.tasks.asking import at_forge
 from app.wiring import Service
 
@@ -42,6 +43,8 @@ def reconcile_pulls(service: Service, forge: Forge) -> None:
 def recover_messages(service: Service, forge: Forge) -> None:
     """Ask for messages that the forge could not deliver; what it does not take now is asked for the next time."""
     with service.database.session() as session:
+        if is_observing(session):
+            return
         since = look_from(session)
     try:
         lost = forge.lost_messages(since)

@@ -19,11 +19,13 @@ from app.web import (
     fleet,
     health,
     measure,
+    notifiers,
     project_access,
     runs,
     series,
     shared,
     sign_in,
+    weekly,
 )
 from app.web.errors import add_error_pages
 from app.web.static import mount_static
@@ -43,9 +45,11 @@ for _pages in (
     commits,
     runs,
     fleet,
+    weekly,
     health,
     sign_in,
     account,
     project_access,
+    notifiers,
 ):
     router.include_router(_pages.router)

@@ -80,6 +80,7 @@ def _list(
         projects=projects.names(session, project_ids=project_ids),
         quality=read_quality(session, viewer, project or None),
         may_answer=_may_answer(viewer),
+        may_notify=viewer is not None and viewer.may(Scope.NOTIFIERS_WRITE),
         may_answer_of=lambda its: _may_answer(viewer, its.project_id),
         kept=kept_searches(session, viewer, "/alerts"),
         ALERT=ALERT,

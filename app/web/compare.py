@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from fastapi import APIRouter, Request, Response
 
-from app.api.deps import SessionDep
+from app.api.deps import ServiceDep, SessionDep
 from app.domain.errors import RatchetError
 from app.domain.hardware import HardwareCase, HardwareComparison
 from app.domain.results import case_label
 from app.services.compare_stored import Compared, Pair, Wanted, compare_stored, worst_first
 from app.services.comparison_choices import comparison_choices
+from app.services.costs import installation_costs
 from app.web.addresses import address
 from app.web.deps import PageNumber, Projects, Text, Viewer
 from app.web.render import page
@@ -28,6 +29,7 @@ CASES = 50
 @router.get("")
 def show_comparison(
     request: Request,
+    service: ServiceDep,
     session: SessionDep,
     viewer: Viewer,
     project_ids: Projects,
@@ -53,7 +55,9 @@ def show_comparison(
     if choices.project and base and head:
         sides = Wanted(base, base_device_class), Wanted(head, head_device_class)
         try:
-            compared = compare_stored(session, viewer, choices.project, *sides)
+            compared = compare_stored(
+                session, viewer, choices.project, *sides, installation_costs(service.settings)
+            )
         except RatchetError as error:
             trouble = str(error)
     words = q.casefold().split()

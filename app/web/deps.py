@@ -10,6 +10,7 @@ from app.api.deps import ServiceDep, SessionDep, as_reader, who_asks
 from app.domain.errors import AccessError
 from app.services.access import Principal, Scope
 from app.services.visibility import visible_projects
+from app.store.repositories import restorations
 from app.web.guard import cookie_of
 
 _LARGEST_ID = 2**63 - 1
@@ -27,16 +28,22 @@ def get_viewer(request: Request, service: ServiceDep, session: SessionDep) -> Pr
     Raises SignInRequiredError, and AccessError for a token that may not read.
     """
     principal = who_asks(request, service, session, cookie_of(request))
-    request.state.viewer = principal
+    _note(request, session, principal)
     if principal is None and not service.settings.anonymous_read:
         raise SignInRequiredError("sign in to see this page")
     return None if principal is None else as_reader(principal, service)
 
 
+def _note(request: Request, session: SessionDep, principal: Principal | None) -> None:
+    """Keep for the frame of the page who is looking, and whether the service observes."""
+    request.state.viewer = principal
+    request.state.restoration = restorations.in_force(session)
+
+
 def get_person(request: Request, service: ServiceDep, session: SessionDep) -> Principal:
     """Return who is signed in, whatever they may read. Raises SignInRequiredError."""
     principal = who_asks(request, service, session, cookie_of(request))
-    request.state.viewer = principal
+    _note(request, session, principal)
     if principal is None:
         raise SignInRequiredError("sign in to see this page")
     return principal

@@ -57,6 +57,7 @@ NAVIGATION = (
     ("/series", "Series"),
     ("/runs", "Runs"),
     ("/workers", "Workers"),
+    ("/weekly", "Weekly"),
     ("/health", "Health"),
 )
 
@@ -68,7 +69,7 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
         request: what is answered.
         template: a file of `dashboards/templates`.
         status: the HTTP status.
-        values: what the template shows, besides `now`, `viewer`, `path` and the navigation.
+        values: what the template shows, besides `now`, `viewer`, `restoration`, `path` and the navigation.
     """
     html = (
         _environment()
@@ -77,6 +78,7 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
             now=datetime.now(UTC),
             path=request.url.path,
             viewer=getattr(request.state, "viewer", None),
+            restoration=getattr(request.state, "restoration", None),
             navigation=NAVIGATION,
             **values,
         )

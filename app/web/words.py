@@ -6,11 +6,14 @@ from collections.abc import Iterable, Mapping
 
 from app.domain.alerts import OPEN_STATES, AlertState
 from app.domain.jobs import JobState, Outcome
+from app.domain.notifications import About, Pace, SendState
 from app.reports.alert_words import ALERTS as ALERTS
+from app.reports.text import plain
 from app.reports.words import GRADES as GRADES
 from app.reports.words import QUARANTINE_ENDS as QUARANTINE_ENDS
-from app.reports.words import Word
+from app.reports.words import Word, count, listing
 from app.services.access import Role, Scope
+from app.services.notify.read_notifiers import DeliveryFacts, NotifierFacts
 from app.services.read_health import Level
 
 RUNNING = Word("…", "running", "running", "it is going on")
@@ -106,6 +109,7 @@ SCOPES: dict[str, str] = {
     Scope.RESULTS_WRITE: "post results",
     Scope.JOBS_CREATE: "ask for checks and cancel them",
     Scope.ALERTS_WRITE: "answer alerts",
+    Scope.NOTIFIERS_WRITE: "say who is told of alerts",
     Scope.WORKER: "work",
     Scope.WORKER_UNTRUSTED: "work for strangers",
 }
@@ -113,7 +117,73 @@ SCOPES: dict[str, str] = {
 
 ROLES: dict[str, str] = {
     Role.VIEWER: "reads",
-    Role.MAINTAINER: "also asks for checks, answers alerts, posts results",
+    Role.MAINTAINER: "also asks for checks, answers alerts and says who is told of them, posts results",
     Role.ADMIN: "also gives roles and issues tokens",
 }
 """What people with a role do in a project."""
+
+ABOUTS: dict[str, str] = {
+    About.CHANGES: "changes for the worse",
+    About.CHECKS: "failed checks",
+}
+"""What a notifier is told of."""
+
+PACES: dict[str, str] = {
+    Pace.AT_ONCE: "At once",
+    Pace.DAILY: "Once a day",
+    Pace.WEEKLY: "Once a week",
+}
+
+DELIVERIES: dict[str, Word] = {
+    SendState.WAITING: Word("…", "waiting", "running", "it is not sent yet"),
+    SendState.SENT: Word("✓", "sent", "steady", "it was taken"),
+    SendState.FAILED: Word("⊗", "not sent", "fails", "it was given up"),
+    SendState.HANDED: Word("…", "waiting", "running", "it waits for its turn at the forge"),
+}
+
+_TOLD = Word("✓", "told", "steady", "what it was told last has arrived")
+_PAUSED = Word("−", "paused", "listed", "it is told nothing")
+_FAILING = Word("⊗", "failing", "fails", "what it was to be told last has not arrived")
+_UNTRIED = Word("∅", "not tried", "unmeasured", "it was told nothing yet")
+
+
+def notifier_word(its: NotifierFacts) -> Word:
+    """Return how a notifier stands."""
+    if its.is_paused:
+        return _PAUSED
+    if its.is_failing:
+        return _FAILING
+    return _TOLD if its.deliveries else _UNTRIED
+
+
+def last_error(its: NotifierFacts) -> str:
+    """Return what was wrong the last time."""
+    return next((delivery.error for delivery in its.deliveries if delivery.error), "")
+
+
+def delivery_words(its: DeliveryFacts) -> str:
+    """Return how often a message was tried, and what was wrong."""
+    tries = count(its.attempts, "try", "tries") if its.attempts != 1 else ""
+    return " · ".join(filter(None, (its.kind, tries if its.attempts else "", plain(its.error))))
+
+
+def wishes_words(its: NotifierFacts) -> str:
+    """Return what a notifier is told, and when, in a line."""
+    wishes = its.wishes
+    told = [ABOUTS[about] for about in wishes.about] + ["the weekly report"] * bool(wishes.reports)
+    parts = [listing(told)]
+    if wishes.min_change and About.CHANGES in wishes.about:
+        parts.append(f"from {wishes.min_change * 100:g} %")
+    if wishes.owners:
+        parts.append(f"of {plain(listing(list(wishes.owners)))}")
+    if wishes.pace is not Pace.AT_ONCE:
+        when = "daily" if wishes.pace is Pace.DAILY else f"{_DAYS[wishes.weekday]}s"
+        parts.append(f"{when} at {wishes.hour:02d}:00 {wishes.zone}")
+    if wishes.quiet_from:
+        through = wishes.breaks_through
+        but = f" but for changes from {through * 100:g} %" if through else ""
+        parts.append(f"quiet {wishes.quiet_from} to {wishes.quiet_until} {wishes.zone}{but}")
+    return ", ".join(parts)
+
+
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

@@ -1,12 +1,12 @@
 // The keyboard: `/` to look for a series, `j` and `k` through a list, `?` for what there is.
 "use strict";
 (() => {
-  const help = document.getElementById("keys");
-  const isTyping = (element) => element.matches("input, select, textarea, [contenteditable]");
+  const help = document.getElementById("keys"), look = document.getElementById("look");
+  const isTyping = (element) => element.matches("input:not([type=checkbox], [type=radio]), select, textarea, [contenteditable]");
 
   function seek() {
     const field = document.querySelector("main input[type=search]");
-    if (field) { field.focus(); field.select(); } else location.assign("/series");
+    if (field) { field.focus(); field.select(); } else { look.showModal(); look.querySelector("input").select(); }
   }
 
   function step(by) {
@@ -19,7 +19,7 @@
   const doings = {"/": seek, j: () => step(1), k: () => step(-1), "?": () => help.showModal()};
 
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || help.open) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || help.open || look.open) return;
     const done = doings[event.key];
     if (!done) return;
     event.preventDefault();

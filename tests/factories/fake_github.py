@@ -48,6 +48,7 @@ class FakeGitHub:
         self.check_runs: dict[int, dict[str, Any]] = {}
         self.statuses: list[dict[str, Any]] = []
         self.comments: dict[int, dict[str, Any]] = {}
+        self.issues: dict[int, dict[str, Any]] = {}
         self.calls: list[tuple[str, str, dict[str, Any]]] = []
         self.called_at: list[float] = []
         """When each of them came, in seconds since 1970."""
@@ -242,6 +243,29 @@ def _list_comments(github: FakeGitHub, found: list[Any], query: dict[str, list[s
     return 200, {}, of_pull[(page - 1) * size : page * size]
 
 
+def _create_issue(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
+    number = 100 + len(github.issues)
+    issue = {"id": github.new_id(), "number": number, "state": "open", "user": {"login": LOGIN}, **body}
+    issue["performed_via_github_app"] = {"id": int(APP_ID)} if github.is_app else None
+    github.issues[number] = issue
+    return 201, {}, issue
+
+
+def _update_issue(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
+    if found[0] not in github.issues:
+        return 404, {}, {"message": "Not Found"}
+    github.issues[found[0]] |= body
+    return 200, {}, github.issues[found[0]]
+
+
+def _list_issues(github: FakeGitHub, found: list[Any], query: dict[str, list[str]], body: Any) -> Answer:
+    page, size = int(query.get("page", ["1"])[0]), int(query.get("per_page", ["30"])[0])
+    its = [
+        issue for issue in github.issues.values() if query.get("state") == ["all"] or issue["state"] == "open"
+    ]
+    return 200, {}, its[(page - 1) * size : page * size]
+
+
 def _permission(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> Answer:
     return 200, {}, {"permission": "write" if found[0] in github.writers else "read"}
 
@@ -306,6 +330,9 @@ _ROUTES: list[tuple[str, str, _Act]] = [
     (rf"{_R}/commits/(\w+)/check-runs", "GET", _list_runs),
     (rf"{_R}/commits/(\w+)/pulls", "GET", _pulls_of_commit),
     (rf"{_R}/statuses/(\w+)", "POST", _create_status),
+    (rf"{_R}/issues", "POST", _create_issue),
+    (rf"{_R}/issues", "GET", _list_issues),
+    (rf"{_R}/issues/(\d+)", "PATCH", _update_issue),
     (rf"{_R}/issues/(\d+)/comments", "POST", _create_comment),
     (rf"{_R}/issues/(\d+)/comments", "GET", _list_comments),
     (rf"{_R}/issues/comments/(\d+)", "PATCH", _update_comment),

@@ -57,7 +57,9 @@ def test_errors_of_a_route_are_told(path, method, operation):
 
 @pytest.mark.parametrize(("path", "method", "operation"), TOLD)
 def test_body_has_a_schema_and_an_example(path, method, operation):
-    if method == "post" and not path.endswith(("/cancel", "/release")):
+    if method == "post" and not path.endswith(
+        ("/cancel", "/release", "/test", "/pause", "/resume", "/remove")
+    ):
         (content,) = operation["requestBody"]["content"].values()
         assert not content or resolved(content["schema"])["properties"].keys() >= content["example"].keys()
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from enum import StrEnum
+from functools import partial
 from typing import Self
 
 from workers.errors import LeaseEndedError, ServiceError, StaleLeaseError
@@ -66,7 +68,8 @@ class Tenure:
         self._why_guard = threading.Lock()
         self._beat_now = threading.Event()
         self._closed = False
-        self._thread = threading.Thread(target=self._beat_on, name=f"heartbeat {lease.run_id}", daemon=True)
+        beat_on = partial(copy_context().run, self._beat_on)  # its lines are about the same run
+        self._thread = threading.Thread(target=beat_on, name=f"heartbeat {lease.run_id}", daemon=True)
 
     @property
     def why(self) -> End | None:

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from app.domain.errors import UnavailableError
 from app.integrations.forge import ForgeBusyError, ForgeRefusedError
+from app.integrations.github.metering import Meter
 
 if TYPE_CHECKING:
     from githubkit import GitHub as Kit
@@ -83,6 +84,7 @@ class Connection:
         self._api = api
         self._kits: dict[int | None, Kit[Any]] = {}
         self._cache: Any = None
+        self.meter = Meter()
 
     def kit(self, installation: int | None) -> Kit[Any]:
         """Return the client that speaks for an installation; for the token, or the app itself, where there is none."""
@@ -112,6 +114,7 @@ class Connection:
             auth = AppAuthStrategy(known.app_id, known.private_key)
         else:
             auth = AppInstallationAuthStrategy(known.app_id, known.private_key, installation)
+        whose = "app" if known.is_app and installation is None else str(installation or "token")
         # Of its own: the kit's is shared by all of a process, and knows an app's tokens by its id alone.
         cache = self._cache = self._cache or MemCacheStrategy()
         return Kit(
@@ -122,7 +125,10 @@ class Connection:
             auto_retry=False,
             http_cache=False,  # `remembered` asks conditionally where that pays
             follow_redirects=False,
-            event_hooks={"request": [], "response": [_refuse_redirect]},
+            event_hooks={
+                "request": [self.meter.asked],
+                "response": [partial(self.meter.answered, whose), _refuse_redirect],
+            },
             cache_strategy=cache,
         )
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -14,6 +15,7 @@ from app.domain.errors import UnavailableError
 from app.domain.forge import (
     CheckText,
     CommentText,
+    IssueText,
     LostMessage,
     MergedPull,
     OpenPull,
@@ -21,7 +23,7 @@ from app.domain.forge import (
     Pull,
     Text,
 )
-from app.integrations.forge import ForgeBusyError, ForgeMovedError, ForgeRefusedError
+from app.integrations.forge import ForgeBusyError, ForgeMovedError, ForgeRefusedError, Usage
 from app.integrations.github import messages
 from app.integrations.github.answers import merged_pull_of, open_pull_of, pull_of
 from app.integrations.github.bodies import MOST_B, check_run_body, clip_bytes, status_body
@@ -31,11 +33,17 @@ from app.integrations.github.remembered import Remembered
 
 PAGE = 100
 
+NEWEST = 500
+"""Issues among which our own is looked for, the newest first: it was made a moment ago, if it was."""
+
 UNKNOWN_COMMIT = 422
 """What GitHub answers where it has no commit of that id."""
 
 WRITERS = ("admin", "write")
 """Permissions of people who may push; `maintain` is told as `write`."""
+
+ENDED = ("success", "failure", "neutral")
+"""How a check run ends that something was measured for, or nothing could be."""
 
 GONE = (*REDIRECTS, 404)
 """What GitHub answers of a repository that is called otherwise by now."""
@@ -73,6 +81,10 @@ class GitHub:
     @property
     def _is_app(self) -> bool:
         return self._connection.credentials.is_app
+
+    def usage(self) -> Usage:
+        """Return what was called since this was last asked."""
+        return self._connection.meter.take()
 
     @_where_it_is
     def pull(self, place: Place, number: int) -> Pull:
@@ -145,12 +157,33 @@ class GitHub:
 
     @_where_it_is
     def put(self, place: Place, text: Text, known_id: int | None, *, look_first: bool) -> int:
-        """Create or update a check run, a commit status or a comment; return its id."""
+        """Create or update a check run, a commit status, a comment or an issue; return its id, an issue's number."""
+        if isinstance(text, IssueText):
+            return self._put_issue(place, text, known_id, look_first=look_first)
         if isinstance(text, CommentText):
             return self._put_comment(place, text, known_id, look_first=look_first)
         if self._is_app:
             return self._put_check_run(place, text, known_id, look_first=look_first)
         return self._put_status(place, text)
+
+    @_where_it_is
+    def has_ended(self, place: Place, sha: str, name: str) -> bool:
+        """Say whether GitHub has an ended check run of ours on a commit; of statuses, one that says so."""
+        if not self._is_app:
+            with told():
+                answer = self._rest(place).repos.list_commit_statuses_for_ref(
+                    place.owner, place.name, sha, per_page=PAGE
+                )
+            newest = next((its for its in answer.json() if its["context"] == name), None)
+            return newest is not None and newest["state"] in ("success", "failure")
+        with told():
+            answer = self._rest(place).checks.list_for_ref(
+                place.owner, place.name, sha, check_name=name, filter_="all", per_page=PAGE
+            )
+        # What tells that nothing is measured of a commit is of no check, and bears no number of one.
+        ours = re.compile(rf"{re.escape(f'{name}/{place.id}/{sha}/')}\d+(/|$)")
+        runs = answer.json()["check_runs"]
+        return any(ours.match(str(run.get("external_id"))) and run.get("conclusion") in ENDED for run in runs)
 
     def lost_messages(self, since: datetime) -> list[LostMessage]:
         """Return the failed tries that GitHub tells the app of; of a repository's own webhook it is not asked."""
@@ -231,8 +264,30 @@ class GitHub:
                 return int(comment["id"])
         return None
 
+    def _put_issue(self, place: Place, text: IssueText, known_id: int | None, *, look_first: bool) -> int:
+        """Say it in the issue that there is, or in a new one; whether it is closed is said with it."""
+        issues = self._rest(place).issues
+        number = known_id or (self._own_issue(place, text) if look_first else None)
+        data: dict[str, Any] = {"title": text.title, "body": clip_bytes(text.body, MOST_B)}
+        if number is None:
+            with told():
+                number = int(issues.create(place.owner, place.name, data=data).json()["number"])
+            if not text.is_closed:
+                return number
+        state = {"state": "closed", "state_reason": "completed"} if text.is_closed else {"state": "open"}
+        with told():
+            issues.update(place.owner, place.name, number, data=data | state)
+        return number
+
+    def _own_issue(self, place: Place, text: IssueText) -> int | None:
+        found = _pages(self._rest(place).issues.list_for_repo, place.owner, place.name, state="all")
+        for issue in islice(found, NEWEST):
+            if str(issue.get("body") or "").startswith(text.marker) and self._is_ours(issue):
+                return int(issue["number"])
+        return None
+
     def _is_ours(self, comment: dict[str, Any]) -> bool:
-        """Say whether we wrote a comment: somebody else's that bears our marker is never edited."""
+        """Say whether we wrote a comment, or an issue: somebody else's that bears our marker is never edited."""
         if self._is_app:
             app = comment.get("performed_via_github_app") or {}
             return str(app.get("id")) == self._connection.credentials.app_id

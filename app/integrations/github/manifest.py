@@ -6,6 +6,9 @@ from typing import Any
 
 from app.integrations.github.inspection import EVENTS, PERMISSIONS
 
+ASKED_FOR = {**PERMISSIONS, "issues": "write"}
+"""What a new app asks for: notifications may be issues. One that may only read them works, without those."""
+
 
 def app_manifest(url: str, name: str, *, back_to: str = "") -> dict[str, Any]:
     """Return the manifest: what the app may do, what it is told of, and where.
@@ -22,7 +25,7 @@ def app_manifest(url: str, name: str, *, back_to: str = "") -> dict[str, Any]:
         "url": address,
         "hook_attributes": {"url": f"{address}/webhooks/github", "active": True},
         "public": False,
-        "default_permissions": dict(PERMISSIONS),
+        "default_permissions": dict(ASKED_FOR),
         "default_events": list(EVENTS),
     }
 

@@ -13,6 +13,7 @@ from app.domain.notices import Acceptance
 from app.services.access import Principal, Scope
 from app.services.alerts.raise_alerts import reopen
 from app.services.change_settled import want_following
+from app.services.notify.wanting import want_planning
 from app.services.visibility import may_see
 from app.store.repositories import alerts, clock, origins
 from app.store.repositories.alerts import Told
@@ -51,6 +52,8 @@ def answer_alerts(
     for row in rows:
         principal.require(Scope.ALERTS_WRITE, row.project_id)
         _answer(session, row, principal.name, answer)
+    for project_id in sorted({row.project_id for row in rows}):
+        want_planning(session, project_id)
     return [row.id for row in rows]
 
 

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from app.analysis.causes import cause_of, comes_back_to, narrowed
 from app.domain.alerts import OPEN_STATES, SERVICE, AlertEvent, AlertState, Cause, CommitSpan, Kin, Symptom
+from app.services.notify.wanting import want_planning
 from app.store.repositories import alerts, clock
 from app.store.repositories.alerts import NewChange, NewCheck
 from app.store.tables import Alert, AlertChange, AlertCheck, Commit
@@ -37,6 +38,7 @@ def raise_alerts(session: Session, project_id: int) -> int:
         causes = _causes(session, project_id)
         for symptom in symptoms:
             _tell(session, project_id, symptom, causes)
+        want_planning(session, project_id)
     return len(symptoms)
 
 

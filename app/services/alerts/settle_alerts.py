@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 from app.domain.alerts import OPEN_STATES, SERVICE, AlertEvent, AlertState
 from app.domain.verdicts import Conclusion
 from app.services.alerts.raise_alerts import WITHIN
+from app.services.notify.wanting import want_planning
 from app.store.repositories import alerts, clock
 from app.store.repositories.alerts import Standing
 from app.store.tables import Alert
@@ -15,7 +16,7 @@ from app.store.tables import Alert
 def settle_alerts(session: Session, project_id: int) -> int:
     """Close the project's open alerts that nobody has to look at any more; return how many."""
     alerts.lock_project(session, project_id)
-    _tell_gone(session, project_id)
+    n_gone = _tell_gone(session, project_id)
     still_open = _left_to_us(session, project_id)
     ids = [row.id for row in still_open]
     standing, told = alerts.standing(session, ids), alerts.changes_of(session, ids)
@@ -31,6 +32,8 @@ def settle_alerts(session: Session, project_id: int) -> int:
             n_closed += _settle_checks(session, row, newest_failed[row.id], pulls.get(row.id))
         elif row.id in told:
             n_closed += _close(session, row, AlertState.NOISE, SERVICE, "all that it told of was taken back")
+    if n_closed or n_gone:
+        want_planning(session, project_id)
     return n_closed
 
 
@@ -41,11 +44,13 @@ def _left_to_us(session: Session, project_id: int) -> list[Alert]:
     return [row for row in reversed(rows) if row.id not in theirs]
 
 
-def _tell_gone(session: Session, project_id: int) -> None:
-    for membership, change in alerts.gone(session, project_id):
+def _tell_gone(session: Session, project_id: int) -> int:
+    gone = alerts.gone(session, project_id)
+    for membership, change in gone:
         membership.has_left = True
         reason = change.reason or change.state
         alerts.log(session, membership.alert_id, SERVICE, AlertEvent.LEFT, change=change.id, comment=reason)
+    return len(gone)
 
 
 def _settle_changes(session: Session, row: Alert, its: Standing) -> bool:

@@ -10,10 +10,21 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.domain.errors import UnavailableError
-from app.domain.forge import Annotation, Button, CheckOutcome, CheckState, CheckText, CommentText, Place, Text
+from app.domain.forge import (
+    Annotation,
+    Button,
+    CheckOutcome,
+    CheckState,
+    CheckText,
+    CommentText,
+    IssueText,
+    Place,
+    Text,
+)
 from app.integrations.forge import Forge, ForgeBusyError, ForgeMovedError, ForgeRefusedError
 from app.services.forge.want_text import want_telling
-from app.store.repositories import clock, forge, targets
+from app.services.metrics.counted import observe_visible
+from app.store.repositories import clock, forge, restorations, targets
 from app.store.tables import Repository, Target
 
 log = logging.getLogger(__name__)
@@ -42,6 +53,8 @@ class Turn:
     digest: str
     known_id: int | None
     attempts: int
+    may_be_there: bool = False
+    """Whether the forge may have been told by a service whose memory of it is lost."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +72,9 @@ class Said:
 
 
 def take_turn(session: Session, repository_id: int) -> Turn | None:
-    """Return what is to be said next; None where there is nothing, or it is another's turn."""
+    """Return what is to be said next; None where there is nothing, it is another's turn, or nothing may be said yet."""
+    if restorations.is_observing(session):
+        return None
     waiting = targets.waiting(session, repository_id)
     if not waiting:
         return None
@@ -76,6 +91,7 @@ def take_turn(session: Session, repository_id: int) -> Turn | None:
         digest=target.wanted_digest,
         known_id=target.external_id,
         attempts=target.attempts,
+        may_be_there=target.external_id is None and restorations.was_restored(session),
     )
     target.attempts += 1
     return turn
@@ -87,7 +103,9 @@ def say(its_forge: Forge, turn: Turn) -> Said:
         return Said(error="this release does not know what was to be told", is_final=True)
     later_s = min(2.0 ** (turn.attempts + 1), LONGEST_WAIT_S)
     try:
-        told = its_forge.put(turn.place, turn.text, turn.known_id, look_first=turn.attempts > 0)
+        told = its_forge.put(
+            turn.place, turn.text, turn.known_id, look_first=turn.attempts > 0 or turn.may_be_there
+        )
         return Said(external_id=told)
     except ForgeMovedError as error:
         return Said(error=str(error), moved=error)
@@ -110,6 +128,7 @@ def end_turn(session: Session, turn: Turn, said: Said) -> None:
     if said.moved is not None:
         forge.move(session, said.moved.id, said.moved.slug, said.moved.branch)
     target = session.get_one(Target, turn.target_id, populate_existing=True, with_for_update=True)
+    is_first = said.external_id is not None and target.told_at is None
     if said.external_id is not None:
         target.external_id, target.told_digest = said.external_id, turn.digest
         target.told_at, target.attempts = clock.now(session), 0
@@ -120,6 +139,8 @@ def end_turn(session: Session, turn: Turn, said: Said) -> None:
         want_telling(session, turn.repository_id, delay_s=rest_s)
     elif said.error and not said.is_final:
         want_telling(session, turn.repository_id, delay_s=said.wait_s)
+    if is_first:
+        observe_visible(session, target)
 
 
 def _put_off(session: Session, target: Target, turn: Turn, said: Said) -> None:
@@ -135,7 +156,9 @@ def _put_off(session: Session, target: Target, turn: Turn, said: Said) -> None:
 
 def _text(kind: str, wanted: dict[str, Any]) -> Text | None:
     try:
-        return CommentText(**wanted) if kind == "comment" else _check_text(wanted)
+        if kind == "comment":
+            return CommentText(**wanted)
+        return IssueText(**wanted) if kind == "issue" else _check_text(wanted)
     except (KeyError, TypeError, ValueError):
         return None
 

@@ -34,6 +34,8 @@ def tell_pull(session: Session, settings: ServiceSettings, repository: Repositor
         return
     result = tell_check(session, settings, repository, pull.check_id, pull)
     check = session.get_one(Check, result.id)
+    if check.adopted_at is not None:
+        return
     page, when = report_link(session, settings, check), check.settings.get("comment", COMMENTS[0])
     _comment(session, repository, pull, result, page, when)
 
@@ -45,13 +47,18 @@ def tell_check(
     check_id: int,
     pull: PullRequest | None,
 ) -> CheckResult:
-    """Have the forge told how a check stands, and return it; what somebody accepted of the pull request passes."""
+    """Have the forge told how a check stands, and return it; what somebody accepted of the pull request passes.
+
+    Of one whose end the forge has had from a service that was lost since, it keeps what it was told then.
+    """
     result = read_check(session, check_id)
     check = session.get_one(Check, result.id)
+    if check.adopted_at is not None:
+        return result
     text = run_of_check(result, report_link(session, settings, check), strict=check.settings["strict"])
     if text.state is not CheckState.COMPLETED:  # whoever follows it wants the page that renews itself
         text = replace(text, url=_page(settings, check.id))
-    want_run(session, repository, text, f"{result.id}")
+    want_run(session, repository, text, f"{result.id}", asked_at=check.created_at)
     is_accepted = pull is not None and pull.accepted_sha == pull.head_sha
     if pull is not None and is_accepted and text.outcome in (CheckOutcome.FAILURE, CheckOutcome.NEUTRAL):
         passing = accepted_run(text, pull.accepted_by or "", pull.accepted_reason or "")

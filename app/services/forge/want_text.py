@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Unpack
 
 from sqlalchemy.orm import Session
 
-from app.domain.forge import CheckText, Text
+from app.domain.forge import CheckText, CommentText, Text
 from app.reports.pull_request import NAME
 from app.services.check_moved import want_showing
 from app.store.repositories import awaiting, outbox, targets
@@ -19,19 +19,35 @@ from app.store.tables import Repository
 TOPIC = "forge.tell"
 
 
-def want_text(session: Session, repository: Repository, key: str, text: Text) -> None:
+def want_text(
+    session: Session, repository: Repository, key: str, text: Text, *, asked_at: datetime | None = None
+) -> None:
     """Have the forge say this under the key, in place of what it said there before."""
-    kind, wanted = ("check" if isinstance(text, CheckText) else "comment"), asdict(text)
+    kind, wanted = _kind(text), asdict(text)
     digest = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()
-    target = targets.want(session, key, repository.id, kind, wanted, digest)
+    target = targets.want(session, key, repository.id, kind, wanted, digest, asked_at=asked_at)
     if target.told_digest != digest:
         want_telling(session, repository.id)
 
 
-def want_run(session: Session, repository: Repository, text: CheckText, which: str) -> None:
+def _kind(text: Text) -> str:
+    if isinstance(text, CheckText):
+        return "check"
+    return "comment" if isinstance(text, CommentText) else "issue"
+
+
+def want_run(
+    session: Session,
+    repository: Repository,
+    text: CheckText,
+    which: str,
+    *,
+    asked_at: datetime | None = None,
+) -> None:
     """Have a check run told. Each is of one check of ours: what has ended on GitHub is never taken up again there."""
     named = replace(text, key=f"{NAME}/{repository.external_id}/{text.sha}/{which}")
-    want_text(session, repository, run_key(repository.id, text.sha, which), named)
+    key = run_key(repository.id, text.sha, which)
+    want_text(session, repository, key, named, asked_at=asked_at)
 
 
 def run_key(repository_id: int, sha: str, which: str) -> str:

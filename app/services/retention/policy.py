@@ -48,5 +48,11 @@ POLICIES = (
     Policy("wishes", "measure requests", "keep_requests_days", partial(delete_rows, kind=retention.WISHES)),
     Policy("groups", "merge groups", "keep_requests_days", partial(delete_rows, kind=retention.GROUPS)),
     Policy("sent", "messages of the outbox", "keep_sent_days", partial(delete_rows, kind=retention.MESSAGES)),
+    Policy(
+        "messages",
+        "messages to notifiers",
+        "keep_notifications_days",
+        partial(delete_rows, kind=retention.NOTIFICATIONS),
+    ),
     Policy("audit", "entries", "keep_audit_days", partial(delete_rows, kind=retention.ENTRIES)),
 )

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Interval, bindparam, func, or_, select, update
+from sqlalchemy import ColumnElement, Interval, bindparam, exists, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.store.pipeline import Statement, in_one_trip, written
-from app.store.tables import Project, Token, User
+from app.store.tables import AuditLog, Project, Token, User
 
 
 class LiveToken(NamedTuple):
@@ -93,6 +93,11 @@ def tokens_that_begin(session: Session, prefix: str) -> Sequence[Token]:
     return session.scalars(query).all()
 
 
+def secret_of_token(session: Session, public_id: str) -> str | None:
+    """Return the SHA-256 of the secret of the token of this public id, live or not; None where there is none."""
+    return session.scalar(select(Token.secret_sha256).where(Token.public_id == public_id))
+
+
 def revoke(session: Session, token: Token) -> bool:
     """Revoke the token; return False if somebody did before."""
     revoked = session.scalars(
@@ -148,6 +153,20 @@ def audit(
 ) -> None:
     """Append to the audit log."""
     in_one_trip(session, audited(actor, action, object_, address=address, **detail))
+
+
+def is_audited(session: Session, action: str, object_: str, **detail: Any) -> bool:
+    """Say whether the audit log has this with these details already."""
+    its = AuditLog.object == object_, AuditLog.action == action, AuditLog.detail.contains(detail)
+    return bool(session.scalar(select(exists().where(*its))))
+
+
+def audited_today(session: Session, action: str, object_: str) -> int:
+    """Return how often the audit log has this of the last 24 hours."""
+    since = func.clock_timestamp() - timedelta(days=1)
+    query = select(func.count()).select_from(AuditLog)
+    its = AuditLog.object == object_, AuditLog.action == action, AuditLog.created_at > since
+    return session.scalar(query.where(*its)) or 0
 
 
 def audited(actor: str, action: str, object_: str, *, address: str = "", **detail: Any) -> Statement:

@@ -33,6 +33,7 @@ from app.store.tables import (
     Repository,
     Request,
     RequestJob,
+    Result,
     Run,
     Series,
 )
@@ -149,8 +150,12 @@ def _new_change(within: timedelta) -> tuple[Any, ...]:
         exists().where(Origin.change_point_id == ChangePoint.id).correlate(ChangePoint),
         ChangePoint.confirmed_at < func.clock_timestamp() - ORIGIN_WAIT,
     )
+    is_of_late = exists().where(
+        Result.id == ChangePoint.result_id, Result.measured_at > func.clock_timestamp() - within
+    )
     return (
         *code_got_worse(within),
+        is_of_late,
         ~exists().where(AlertChange.change_point_id == ChangePoint.id),
         or_(~is_asked_about, is_answered),
     )
@@ -392,6 +397,7 @@ def listed(
     before: int | None,
     limit: int,
     alert_id: int | None = None,
+    alert_ids: Collection[int] | None = None,
 ) -> Sequence[Listed]:
     """Return alerts, the newest first; what is None or empty leaves none out. An `owner` of "" means nobody's."""
     previous = aliased(Commit)
@@ -418,6 +424,8 @@ def listed(
         query = query.where(Alert.project_id.in_(project_ids))
     if alert_id is not None:
         query = query.where(Alert.id == alert_id)
+    if alert_ids is not None:
+        query = query.where(Alert.id.in_(alert_ids))
     if states:
         query = query.where(Alert.state.in_(states))
     if owner is not None:

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.jobs import JobState
 from app.store.repositories.history import UNPLACED
-from app.store.tables import Attempt, Device, Job, Outbox, Result, Worker
+from app.store.tables import Job, Outbox, Result, Worker
 
 
 def jobs_by_state(session: Session) -> dict[str, int]:
@@ -27,20 +27,6 @@ def queue_by_class(session: Session) -> list[tuple[str, int, float]]:
         .group_by(Job.device_class)
     ).all()
     return [(device_class, int(count), float(seconds)) for device_class, count, seconds in rows]
-
-
-def attempts_by_outcome(session: Session) -> dict[str, int]:
-    """Return how many attempts ended in each way; those still going are `open`."""
-    rows = session.execute(
-        select(func.coalesce(Attempt.outcome, "open"), func.count()).group_by(Attempt.outcome)
-    ).all()
-    return {outcome: int(count) for outcome, count in rows}
-
-
-def devices_by_health(session: Session) -> dict[str, int]:
-    """Return how many devices are in each state of health."""
-    rows = session.execute(select(Device.health, func.count()).group_by(Device.health)).all()
-    return {health: int(count) for health, count in rows}
 
 
 def live_workers(session: Session, *, within: timedelta) -> int:

@@ -226,3 +226,8 @@ def release_devices(session: Session, lease_id: str, *, rest_until: datetime | N
     ).all()
     if rest_until is not None:
         session.execute(update(Device).where(Device.id.in_(ids)).values(available_at=rest_until))
+
+
+def release_all(session: Session) -> None:
+    """End the hold of every lease on its devices."""
+    session.execute(update(LeaseDevice).where(LeaseDevice.active).values(active=False))

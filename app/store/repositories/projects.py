@@ -34,6 +34,12 @@ def names(session: Session, *, project_ids: Collection[int] | None = None) -> Se
     return session.scalars(query if project_ids is None else query.where(Project.id.in_(project_ids))).all()
 
 
+def every(session: Session, *, project_ids: Collection[int] | None = None) -> Sequence[Project]:
+    """Return all projects, or those given, by name."""
+    query = select(Project).order_by(Project.name)
+    return session.scalars(query if project_ids is None else query.where(Project.id.in_(project_ids))).all()
+
+
 def summaries(session: Session, *, project_ids: Collection[int] | None) -> Sequence[tuple[str, str, int]]:
     """Return name, branch and number of series of all projects, or of those given, by name."""
     query = (

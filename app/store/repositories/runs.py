@@ -22,6 +22,7 @@ from app.store.tables import (
     Job,
     LeaseDevice,
     Project,
+    RequestJob,
     Run,
     Telemetry,
     Timing,
@@ -74,6 +75,16 @@ def latest_of_job(session: Session, job_id: int) -> Run | None:
     return session.scalars(
         select(Run).where(Run.job_id == job_id).order_by(Run.id.desc()).limit(1)
     ).one_or_none()
+
+
+def last_sample_at(session: Session, request_id: int) -> datetime | None:
+    """Return when the last invocation of a request's jobs arrived; None where there is none."""
+    return session.scalar(
+        select(func.max(Invocation.received_at))
+        .join(Run, Run.id == Invocation.run_id)
+        .join(RequestJob, RequestJob.job_id == Run.job_id)
+        .where(RequestJob.request_id == request_id)
+    )
 
 
 def any_summed_up(session: Session, job_ids: Collection[int]) -> bool:
@@ -370,38 +381,51 @@ class CaseWork:
 
 def work_of(session: Session, run_id: int) -> Sequence[CaseWork]:
     """Return what each arm of each case worked off and what the devices did meanwhile, of what is not void."""
-    found: dict[tuple[str, str, str], CaseWork] = {}
-    for benchmark, params_key, arm, name, dtype, number in session.execute(
-        _WORK, {"run_id": run_id, "by_others": f"{BUSY_PROCESSOR}:"}
+    return works_of(session, [run_id]).get(run_id, ())
+
+
+def works_of(
+    session: Session, run_ids: Collection[int], *, most: int | None = None
+) -> dict[int, Sequence[CaseWork]]:
+    """Return the same of several runs, by their ids; of each arm's `most` last invocations, or of all (None)."""
+    found: dict[int, dict[tuple[str, str, str], CaseWork]] = {}
+    for run_id, benchmark, params_key, arm, name, dtype, number in session.execute(
+        _WORK, {"run_ids": list(run_ids), "by_others": f"{BUSY_PROCESSOR}:", "most": most}
     ):
-        known = found.setdefault(
+        known = found.setdefault(run_id, {}).setdefault(
             (benchmark, params_key, arm), CaseWork(benchmark, params_key, arm, dtype, {})
         )
         known.numbers[name] = number
-    return list(found.values())
+    return {run_id: list(its.values()) for run_id, its in found.items()}
 
 
 _WORK = text(
     """
     with told as (
-        select timing.case_id, invocation.arm, timing.work ->> 'dtype' as dtype,
+        select its.run_id, timing.case_id, invocation.arm, timing.work ->> 'dtype' as dtype,
                coalesce(timing.work -> 'signs', '{}') || jsonb_build_object(
                    'flop', timing.work #> '{units,flop}',
                    'bytes', timing.work #> '{units,bytes}',
                    'device_share', case when cardinality(timing.device_ns) > 0 then
                        (select sum(ns) from unnest(timing.device_ns) as ns)
                        / (select nullif(sum(ns), 0) from unnest(timing.host_ns) as ns) end) as numbers
-        from timing join invocation on invocation.id = timing.invocation_id
-        where invocation.run_id = :run_id and timing.status = 'ok'
-          and not (invocation.void and coalesce(not starts_with(invocation.void_reason, :by_others), true))
+        from unnest(cast(:run_ids as bigint[])) as its(run_id)
+          cross join (values ('base'), ('head')) as of_run(arm)
+          cross join lateral (
+            select id, arm from invocation
+            where invocation.run_id = its.run_id and invocation.arm = of_run.arm
+              and not (void and coalesce(not starts_with(void_reason, :by_others), true))
+            order by t_start_ns desc, id desc limit :most) as invocation
+          join timing on timing.invocation_id = invocation.id
+        where timing.status = 'ok'
     )
-    select benchmark_case.benchmark, benchmark_case.params_key, told.arm, one.name, max(told.dtype),
+    select told.run_id, benchmark_case.benchmark, benchmark_case.params_key, told.arm, one.name, max(told.dtype),
            percentile_cont(0.5) within group (order by cast(one.number as double precision))
     from told join benchmark_case on benchmark_case.id = told.case_id,
          jsonb_each_text(told.numbers) as one(name, number)
     where one.number is not null
-    group by benchmark_case.id, told.arm, one.name
-    order by benchmark_case.id, told.arm, one.name
+    group by told.run_id, benchmark_case.id, told.arm, one.name
+    order by told.run_id, benchmark_case.id, told.arm, one.name
     """
 )
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import case, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -18,14 +18,27 @@ RUN_KEY = "check/%s/%s/%s"
 
 
 def want(
-    session: Session, key: str, repository_id: int, kind: str, wanted: dict[str, Any], digest: str
+    session: Session,
+    key: str,
+    repository_id: int,
+    kind: str,
+    wanted: dict[str, Any],
+    digest: str,
+    *,
+    asked_at: datetime | None = None,
 ) -> Target:
-    """Store what the forge should say now; a refusal of something else is forgotten."""
+    """Store what the forge should say now; a refusal of something else is forgotten.
+
+    `asked_at` is when the check was asked for that it tells of.
+    """
     values = {"wanted": wanted, "wanted_digest": digest}
-    statement = insert(Target).values(key=key, repository_id=repository_id, kind=kind, **values)
+    now = func.clock_timestamp()
+    new = {"key": key, "repository_id": repository_id, "kind": kind, "asked_at": asked_at}
+    statement = insert(Target).values(**new, untold_since=now, **values)
+    since = case((Target.wanted_digest == Target.told_digest, now), else_=Target.untold_since)
     statement = statement.on_conflict_do_update(
         index_elements=["key"],
-        set_={**values, "error": None, "not_before": func.clock_timestamp()},
+        set_={**values, "error": None, "not_before": now, "untold_since": since},
         where=Target.wanted_digest != digest,
     )
     session.execute(statement)
@@ -92,4 +105,10 @@ def end_turn(session: Session, repository_id: int, rest: timedelta) -> None:
     now = clock.now(session)
     for one in _sharing(session, repository_id):
         one.busy_until = now + rest
+    session.flush()
+
+
+def settle(session: Session, target: Target) -> None:
+    """Note that what the forge says is to stay, whatever is wished of it by now."""
+    target.told_digest, target.error, target.attempts = target.wanted_digest, None, 0
     session.flush()

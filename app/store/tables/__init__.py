@@ -5,7 +5,7 @@ from app.store.tables.base import Table
 from app.store.tables.changes import ChangePoint, History
 from app.store.tables.fleet import Control, Device, Environment, Epoch, SelfCheck, Worker
 from app.store.tables.forge import Delivery, PullRequest, Repository, Target
-from app.store.tables.judged import Check, Report, Verdict
+from app.store.tables.judged import Check, Report, Verdict, WeeklyReport
 from app.store.tables.measured import (
     Estimate,
     Invocation,
@@ -18,9 +18,11 @@ from app.store.tables.measured import (
     Upload,
 )
 from app.store.tables.messages import Redelivery, Watermark
+from app.store.tables.notifications import Notification, Notifier, NotifierNews, ToldAlert
 from app.store.tables.origins import Acceptance, Origin
 from app.store.tables.projects import BenchmarkCase, Commit, Project
-from app.store.tables.service import AuditLog, BrowserSession, Key, Outbox, Token
+from app.store.tables.restorations import Restoration
+from app.store.tables.service import AuditLog, BrowserSession, Key, Outbox, Tally, Token
 from app.store.tables.triggers import MeasureRequest, MergeGroup, Schedule, ScheduleTick
 from app.store.tables.users import Membership, SavedSearch, SignInAttempts, User
 from app.store.tables.work import Attempt, Job, LeaseDevice, Request, RequestJob
@@ -53,6 +55,9 @@ __all__ = [
     "Membership",
     "MergeGroup",
     "MissedChange",
+    "Notification",
+    "Notifier",
+    "NotifierNews",
     "Origin",
     "Outbox",
     "Project",
@@ -62,6 +67,7 @@ __all__ = [
     "Repository",
     "Request",
     "RequestJob",
+    "Restoration",
     "Result",
     "Run",
     "Sample",
@@ -72,13 +78,16 @@ __all__ = [
     "Series",
     "SignInAttempts",
     "Table",
+    "Tally",
     "Target",
     "Telemetry",
     "Timing",
     "Token",
+    "ToldAlert",
     "Upload",
     "User",
     "Verdict",
     "Watermark",
+    "WeeklyReport",
     "Worker",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.domain.alerts import AlertEvent, AlertState
@@ -34,6 +34,8 @@ class Alert(Table):
     """The pull request that it is of, or came with."""
     state: Mapped[str]
     owner: Mapped[str | None]
+    owners: Mapped[list[str] | None]
+    """Whom the repository names for what its commits touch; null where nobody has looked."""
     opened_at: Mapped[Now]
     moved_at: Mapped[Now]
     """Since when it is in its state."""
@@ -62,12 +64,16 @@ class AlertCheck(Table):
 
 
 class AlertLog(Table):
-    """Who did what to an alert, in that order; nothing of it is ever changed."""
+    """Who did what to an alert, in that order; nothing of that is ever changed.
+
+    `is_news` is true until somebody has looked at whom it is to be told.
+    """
 
     __tablename__ = "alert_log"
     __table_args__ = (
         CheckConstraint(f"what in ({_EVENTS})", name="what"),
         Index("ix_alert_log_alert_id", "alert_id", "id"),
+        Index("ix_alert_log_news", "alert_id", postgresql_where=text("is_news")),
     )
 
     id: Mapped[Id]
@@ -76,6 +82,7 @@ class AlertLog(Table):
     by: Mapped[str]
     what: Mapped[str]
     detail: Mapped[dict[str, Any]]
+    is_news: Mapped[bool] = mapped_column(default=True, server_default=text("false"))
 
 
 class MissedChange(Table):

@@ -104,7 +104,7 @@ class Target(Table):
 
     __tablename__ = "target"
     __table_args__ = (
-        CheckConstraint("kind in ('check', 'comment')", name="kind"),
+        CheckConstraint("kind in ('check', 'comment', 'issue')", name="kind"),
         Index(
             "ix_target_waiting",
             "id",
@@ -126,4 +126,8 @@ class Target(Table):
     not_before: Mapped[Now]
     """When it is tried at the earliest; what was refused waits long."""
     created_at: Mapped[Now]
+    asked_at: Mapped[datetime | None]
+    """When the check was asked for that it tells of; None where it tells of none."""
+    untold_since: Mapped[datetime | None]
+    """Since when the forge has been saying something else than it should, or nothing."""
     told_at: Mapped[datetime | None]

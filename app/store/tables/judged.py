@@ -1,11 +1,11 @@
-"""Checks, their verdicts and their reports."""
+"""Checks, their verdicts and reports, and the weekly ones."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, LargeBinary, UniqueConstraint, text
+from sqlalchemy import CheckConstraint, Date, ForeignKey, Index, LargeBinary, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.store.tables.base import Id, Now, Table
@@ -17,6 +17,7 @@ class Check(Table):
     __tablename__ = "check"
     __table_args__ = (
         CheckConstraint("state in ('queued', 'running', 'complete')", name="state"),
+        Index("ix_check_open", "id", postgresql_where=text("state <> 'complete'")),
         Index("ix_check_regressed", "concluded_at", postgresql_where=text("conclusion = 'regressed'")),
     )
 
@@ -36,6 +37,8 @@ class Check(Table):
     concluded_at: Mapped[datetime | None]
     cancelled_at: Mapped[datetime | None]
     """When somebody let it go: it needs its jobs no more, which others may."""
+    adopted_at: Mapped[datetime | None]
+    """When a restored service found that the forge has its end already: nothing more of it is told there."""
 
 
 class Verdict(Table):
@@ -91,5 +94,19 @@ class Report(Table):
     __tablename__ = "report"
 
     check_id: Mapped[int] = mapped_column(ForeignKey("check.id"), primary_key=True)
+    html_gz: Mapped[bytes] = mapped_column(LargeBinary)
+    created_at: Mapped[Now]
+
+
+class WeeklyReport(Table):
+    """A week's efficiency report as it was made by schedule; without `project_id` that of the whole installation."""
+
+    __tablename__ = "weekly_report"
+    __table_args__ = (UniqueConstraint("project_id", "monday", postgresql_nulls_not_distinct=True),)
+
+    id: Mapped[Id]
+    project_id: Mapped[int | None] = mapped_column(ForeignKey("project.id"))
+    monday: Mapped[date] = mapped_column(Date)
+    headline: Mapped[str]
     html_gz: Mapped[bytes] = mapped_column(LargeBinary)
     created_at: Mapped[Now]

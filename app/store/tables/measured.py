@@ -161,6 +161,12 @@ class Result(Table):
     __table_args__ = (
         Index("ix_result_series_id_commit_id", "series_id", "commit_id"),
         Index(
+            "ix_result_commit_id",
+            "commit_id",
+            postgresql_using="brin",
+            postgresql_with={"autosummarize": True, "pages_per_range": 32},
+        ),
+        Index(
             "ix_result_history",
             "series_id",
             "branch",

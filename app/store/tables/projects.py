@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, UniqueConstraint
+from sqlalchemy import ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.store.tables.base import Id, Now, Table
@@ -29,6 +29,7 @@ class Commit(Table):
     __table_args__ = (
         UniqueConstraint("project_id", "sha"),
         Index("ix_commit_parent_sha", "project_id", "parent_sha"),
+        Index("ix_commit_project_time", "project_id", text("coalesce(authored_at, created_at)")),
     )
 
     id: Mapped[Id]

@@ -77,6 +77,21 @@ class Key(Table):
     created_at: Mapped[Now]
 
 
+class Tally(Table):
+    """What was counted, in sum since ever: a number for each value of a label, and of what was measured its sum, too.
+
+    A number that says how things stand holds `until` then; null for a count, which holds for good.
+    """
+
+    __tablename__ = "tally"
+
+    name: Mapped[str] = mapped_column(primary_key=True)
+    label: Mapped[str] = mapped_column(primary_key=True)
+    value: Mapped[float]
+    total: Mapped[float] = mapped_column(server_default="0")
+    until: Mapped[datetime | None]
+
+
 class AuditLog(Table):
     """Who did what to which object. Append-only."""
 

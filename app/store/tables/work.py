@@ -48,6 +48,7 @@ class Job(Table):
         Index("ix_job_claim", "device_class", "band", "id", postgresql_where=text("state = 'queued'")),
         Index("ix_job_lease_until", "lease_until", postgresql_where=text("state in ('leased', 'running')")),
         Index("ix_job_lease_id", "lease_id"),
+        Index("ix_job_state", "state"),
         Index("ix_job_device_id", "device_id", postgresql_where=text("device_id is not null")),
     )
 
@@ -104,7 +105,7 @@ class Attempt(Table):
     """One lease of one job, and how it ended."""
 
     __tablename__ = "attempt"
-    __table_args__ = (UniqueConstraint("job_id", "number"),)
+    __table_args__ = (UniqueConstraint("job_id", "number"), Index("ix_attempt_outcome", "outcome"))
 
     id: Mapped[Id]
     job_id: Mapped[int] = mapped_column(ForeignKey("job.id"))

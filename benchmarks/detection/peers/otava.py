@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import atexit
 import json
-import os
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+from benchmarks.cache import cache_folder
 from benchmarks.detection.densities import Array
 from benchmarks.detection.peers import Detector, NotInstalledError
 
@@ -25,9 +25,7 @@ SERVER = Path(__file__).with_name("otava_server.py")
 
 def home() -> Path:
     """Return the folder of Otava's environment, which need not exist."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    base = os.environ.get("RATCHET_BENCH_CACHE") or Path(cache) / "ratchet-benchmarks"
-    return Path(base) / REQUIREMENTS[0].replace("==", "-")
+    return cache_folder() / REQUIREMENTS[0].replace("==", "-")
 
 
 def _python() -> Path:

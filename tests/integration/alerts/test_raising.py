@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from app.domain.notices import Acceptance
 from app.store.repositories import origins
-from app.store.tables import ChangePoint, Origin
+from app.store.tables import ChangePoint, Origin, Result
 from tests.factories import results
 from tests.factories.histories import noisy, sha, stepped
 from tests.integration.alerts.conftest import Team
@@ -38,6 +38,14 @@ def test_changes_of_one_commit_are_one_alert_and_those_of_another_are_not(team: 
         ("ratchet", "opened"),
         ("ratchet", "joined"),
     ]
+
+
+def test_what_was_measured_long_ago_and_brought_along_raises_nothing(team: Team) -> None:
+    team.grow("resize", stepped(60, 30, 0.2, seed=1))
+    with team.service.database.session() as session:
+        session.execute(update(Result).values(measured_at=datetime.now(UTC) - timedelta(days=100)))
+    assert team.raised(state="all") == []
+    assert [change["worse"] for change in team.series["resize"].changes()] == [True]
 
 
 def test_what_is_mended_is_fixed_and_what_comes_back_is_opened_again(team: Team) -> None:

@@ -14,10 +14,13 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from app.api.checks import EXAMPLE
+from app.config import ServiceSettings
 from app.domain.errors import AccessError
-from app.services.access import Role, Scope, issue_token, principal_of_user
+from app.domain.notifications import NotifierKind, Wishes
+from app.services.access import Principal, Role, Scope, issue_token, principal_of_user
 from app.services.cancel_check import cancel_check
 from app.services.change_user import disable_user
+from app.services.notify.manage_notifiers import add_notifier
 from app.services.own_tokens import GIVEN
 from app.services.sign_in import Browser, begin_session
 from app.store.repositories import projects, users
@@ -50,6 +53,7 @@ class May(Enum):
     CREATE = auto()
     ANSWER = auto()
     WRITE = auto()
+    NOTIFY = auto()
     WORK = auto()
     ADMINISTER = auto()
     ADMINISTER_ALL = auto()
@@ -73,7 +77,9 @@ DOCUMENT = posted_document(commit="e" * 40)
 CLAIM = {"worker_id": 1, "instance": "i", "hardware_ids": []}
 CHECK = EXAMPLE | {"settings": EXAMPLE["settings"].replace("acme/vision", OURS), "key": None}  # type: ignore[attr-defined]
 LEASE = "/api/v1/worker/leases/00000000-0000-0000-0000-000000000000"
+NOTIFIER = {"name": "new", "kind": "slack", "address": {"url": "http://127.0.0.1:9/hook"}}
 ACCESS = f"/projects/{OURS}/access"
+TOLD, TOLD_PAGE = f"/api/v1/projects/{OURS}/notifiers", f"/projects/{OURS}/notifiers"
 
 ROUTES: dict[tuple[str, str], Way] = {
     ("GET", "/openapi.json"): Way(May.ANYONE, "/openapi.json"),
@@ -100,6 +106,8 @@ ROUTES: dict[tuple[str, str], Way] = {
     ("POST", "/api/v1/checks/{check_id}/cancel"): Way(May.CREATE, "/api/v1/checks/1/cancel", json={}),
     ("POST", "/api/v1/results"): Way(May.WRITE, "/api/v1/results", json=DOCUMENT),
     ("POST", "/api/v1/results/batch"): Way(May.WRITE, "/api/v1/results/batch", json=DOCUMENT),
+    ("GET", "/api/v1/weekly"): Way(May.READ_SOMETHING, "/api/v1/weekly"),
+    ("GET", "/api/v1/weekly/report"): Way(May.READ_SOMETHING, "/api/v1/weekly/report"),
     ("GET", "/api/v1/series"): Way(May.READ_SOMETHING, "/api/v1/series"),
     ("GET", "/api/v1/series/{series_id}/points"): Way(May.READ, "/api/v1/series/1/points"),
     ("GET", "/api/v1/series/{series_id}/trend"): Way(May.READ, "/api/v1/series/1/trend"),
@@ -131,6 +139,22 @@ ROUTES: dict[tuple[str, str], Way] = {
         May.READ, f"/api/v1/projects/{OURS}/measure/1"
     ),
     ("GET", "/api/v1/projects/{project:path}/schedules"): Way(May.READ, f"/api/v1/projects/{OURS}/schedules"),
+    ("GET", "/api/v1/projects/{project:path}/notifiers"): Way(May.NOTIFY, TOLD),
+    ("POST", "/api/v1/projects/{project:path}/notifiers"): Way(May.NOTIFY, TOLD, json=NOTIFIER),
+    ("GET", "/api/v1/projects/{project:path}/notifiers/{name}"): Way(May.NOTIFY, f"{TOLD}/ops"),
+    ("POST", "/api/v1/projects/{project:path}/notifiers/{name}"): Way(May.NOTIFY, f"{TOLD}/ops", json={}),
+    ("POST", "/api/v1/projects/{project:path}/notifiers/{name}/test"): Way(
+        May.NOTIFY, f"{TOLD}/ops/test", json={}
+    ),
+    ("POST", "/api/v1/projects/{project:path}/notifiers/{name}/pause"): Way(
+        May.NOTIFY, f"{TOLD}/ops/pause", json={}
+    ),
+    ("POST", "/api/v1/projects/{project:path}/notifiers/{name}/resume"): Way(
+        May.NOTIFY, f"{TOLD}/ops/resume", json={}
+    ),
+    ("POST", "/api/v1/projects/{project:path}/notifiers/{name}/remove"): Way(
+        May.NOTIFY, f"{TOLD}/spare/remove", json={}
+    ),
     # --- pages ---
     ("GET", "/"): Way(May.READ_SOMETHING, "/"),
     ("GET", "/checks/{check_id}"): Way(May.READ, "/checks/1"),
@@ -153,6 +177,8 @@ ROUTES: dict[tuple[str, str], Way] = {
     ("GET", "/runs/upload-{upload_id}"): Way(May.READ, "/runs/upload-1"),
     ("GET", "/runs/{run_id}"): Way(May.READ, "/runs/1"),
     ("GET", "/workers"): Way(May.READ_SOMETHING, "/workers"),
+    ("GET", "/weekly"): Way(May.READ_SOMETHING, "/weekly"),
+    ("GET", "/weekly/{week}"): Way(May.READ_SOMETHING, "/weekly/2026-W47"),
     ("GET", "/health"): Way(May.READ_SOMETHING, "/health"),
     ("GET", "/measure"): Way(May.READ, f"/measure?project={OURS}"),
     ("POST", "/measure"): Way(May.CREATE, "/measure", form={"project": OURS, "what": "main"}),
@@ -169,6 +195,22 @@ ROUTES: dict[tuple[str, str], Way] = {
     ("POST", "/me/searches"): Way(May.BE_SOMEBODY, "/me/searches", form={}),
     ("POST", "/me/searches/{search_id}/forget"): Way(May.NOBODY, "/me/searches/1/forget", form={}),
     ("GET", "/projects/{project:path}/access"): Way(May.ADMINISTER, ACCESS),
+    ("GET", "/projects/{project:path}/notifiers"): Way(May.NOTIFY, TOLD_PAGE),
+    ("POST", "/projects/{project:path}/notifiers"): Way(May.NOTIFY, TOLD_PAGE, form={"name": ""}),
+    ("GET", "/projects/{project:path}/notifiers/{name}"): Way(May.NOTIFY, f"{TOLD_PAGE}/ops"),
+    ("POST", "/projects/{project:path}/notifiers/{name}"): Way(May.NOTIFY, f"{TOLD_PAGE}/ops", form={}),
+    ("POST", "/projects/{project:path}/notifiers/{name}/test"): Way(
+        May.NOTIFY, f"{TOLD_PAGE}/ops/test", form={}
+    ),
+    ("POST", "/projects/{project:path}/notifiers/{name}/pause"): Way(
+        May.NOTIFY, f"{TOLD_PAGE}/ops/pause", form={}
+    ),
+    ("POST", "/projects/{project:path}/notifiers/{name}/resume"): Way(
+        May.NOTIFY, f"{TOLD_PAGE}/ops/resume", form={}
+    ),
+    ("POST", "/projects/{project:path}/notifiers/{name}/remove"): Way(
+        May.NOTIFY, f"{TOLD_PAGE}/other/remove", form={}
+    ),
     ("POST", "/projects/{project:path}/access/members"): Way(
         May.ADMINISTER, f"{ACCESS}/members", form={"user": "nobody", "role": "viewer"}
     ),
@@ -184,7 +226,7 @@ ROUTES: dict[tuple[str, str], Way] = {
 READS = {May.ANYONE, May.SIGNED_IN, May.READ_SOMETHING, May.READ}
 ANSWERS = READS | {May.ANSWER}
 CREATES = ANSWERS | {May.CREATE_SOMEWHERE, May.CREATE}
-MAINTAINS = CREATES | {May.WRITE}
+MAINTAINS = CREATES | {May.WRITE, May.NOTIFY}
 ADMINISTERS = MAINTAINS | {May.ADMINISTER}
 NOTHING = {May.ANYONE, May.SIGNED_IN}
 ELSEWHERE = NOTHING | {May.READ_SOMETHING, May.CREATE_SOMEWHERE}
@@ -205,6 +247,7 @@ TOKENS: dict[str, set[May]] = {
     "results:write": NOTHING | {May.WRITE},
     "alerts:write": ANSWERS,
     "jobs:create": CREATES,
+    "notifiers:write": READS | {May.NOTIFY},
     "worker": NOTHING | {May.WORK},
     "worker:untrusted": NOTHING | {May.WORK},
     "admin": ADMINISTERS | {May.ADMINISTER_ALL},
@@ -233,6 +276,8 @@ def hosted(service: Service) -> Service:
         device.health = "quarantined"
         session.flush()
         _followed(session, check.project_id, check.base_commit_id, check.head_commit_id)
+        for name in ("ops", "spare", "other"):
+            _told(session, service.settings, name)
         projects.project(session, THEIRS)
         person(session, "viewer", {OURS: Role.VIEWER})
         person(session, "maintainer", {OURS: Role.MAINTAINER})
@@ -247,6 +292,21 @@ def hosted(service: Service) -> Service:
         answer = post_results(browser(service), writer, posted_document(project=OURS, commit=commit))
         assert answer.status_code == 201, answer.text
     return service
+
+
+def _told(session: Session, settings: ServiceSettings, name: str) -> None:
+    """Have somebody told of the project's alerts."""
+    settings.notify_private = True
+    add_notifier(
+        session,
+        settings,
+        Principal("zoe", frozenset({Scope.ADMIN})),
+        OURS,
+        name=name,
+        kind=NotifierKind.SLACK,
+        address={"url": "http://127.0.0.1:9/hook"},
+        wishes=Wishes(),
+    )
 
 
 def _followed(session: Session, project_id: int, base: int, head: int) -> None:

@@ -31,6 +31,8 @@ PATHS = (
     f"{_R}/collaborators/{{username}}/permission",
     f"{_R}/commits/{{commit_sha}}/pulls",
     f"{_R}/commits/{{ref}}/check-runs",
+    f"{_R}/issues",
+    f"{_R}/issues/{{issue_number}}",
     f"{_R}/issues/{{issue_number}}/comments",
     f"{_R}/issues/comments/{{comment_id}}",
     f"{_R}/pulls",

@@ -11,13 +11,23 @@ import pytest
 
 from app.config import ServiceSettings
 from app.domain.commands import APPROVE_BUTTON
-from app.domain.forge import CheckOutcome, CheckState, CheckText, CommentText, Ignored, LostMessage, Place
+from app.domain.forge import (
+    CheckOutcome,
+    CheckState,
+    CheckText,
+    CommentText,
+    Ignored,
+    IssueText,
+    LostMessage,
+    Place,
+)
 from app.integrations.forge import ForgeRefusedError
 from app.integrations.github.connection import Credentials
 from app.integrations.github.creation import take_created_app
 from app.integrations.github.events import read_event
 from app.integrations.github.github import GitHub
 from app.integrations.github.inspection import inspect
+from app.reports.notifications.issue_text import issue_marker
 from app.reports.pull_request import annotations_of, check_summary, comment_body, marker_of
 from tests.factories import results
 from tests.integration.forge.contract import contract_home, contract_url
@@ -92,6 +102,15 @@ def test_the_texts_that_we_make(app: GitHub, token: GitHub, told: object) -> Non
     for github in (app, token):
         assert github.put(PLACE, comment, None, look_first=True) > 0
         assert github.put(PLACE, comment, 4, look_first=False) > 0
+
+
+def test_an_issue_that_is_opened_kept_true_and_closed(app: GitHub, token: GitHub) -> None:
+    text = IssueText("a title", issue_marker("issue/msg_1"), "a body" + "ä" * 40_000)
+    for github in (app, token):
+        assert github.put(PLACE, text, None, look_first=False) > 0
+        assert github.put(PLACE, text, None, look_first=True) > 0
+        for is_closed in (False, True):
+            assert github.put(PLACE, replace(text, is_closed=is_closed), 4, look_first=False) == 4
 
 
 def test_a_pull_request(app: GitHub) -> None:

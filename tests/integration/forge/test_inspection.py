@@ -10,7 +10,7 @@ import pytest
 
 from app.cli import run
 from app.integrations.github.inspection import EVENTS, PERMISSIONS
-from app.integrations.github.manifest import app_manifest
+from app.integrations.github.manifest import ASKED_FOR, app_manifest
 from tests.factories.fake_github import APP_ID, FakeGitHub
 
 ADDRESS = "https://ratchet.example"
@@ -183,5 +183,5 @@ def test_the_manifest_is_what_the_doctor_asks_for(capsys: pytest.CaptureFixture[
     made = json.loads(printed.out)
     assert made == app_manifest(ADDRESS, "Ratchet")
     assert made["hook_attributes"]["url"] == f"{ADDRESS}/webhooks/github"
-    assert (made["default_permissions"], made["default_events"]) == (PERMISSIONS, list(EVENTS))
+    assert (made["default_permissions"], made["default_events"]) == (ASKED_FOR, list(EVENTS))
     assert "https://github.com/organizations/acme/settings/apps/new" in printed.err

@@ -93,8 +93,10 @@ def test_change_that_is_taken_back_by_a_fix_is_a_second_change(poster: Poster):
 
 def test_suspicion_that_hundreds_of_points_did_not_settle_is_withdrawn(poster: Poster):
     poster.tell_all(noisy(3))
+    store_all(poster.service, poster.series, noisy(300, level=0.010, seed=2), first=3)
+    poster.tell(10.0, 303, parent=sha(302))
     with poster.service.database.session() as session:
-        (first, *_, last) = session.scalars(select(Result).order_by(Result.id)).all()
+        (first, _, last) = session.scalars(select(Result).order_by(Result.id).limit(3)).all()
         suspicion = ChangePoint(
             project_id=1,
             series_id=poster.series,
@@ -111,8 +113,7 @@ def test_suspicion_that_hundreds_of_points_did_not_settle_is_withdrawn(poster: P
             after=0.02,
         )
         session.add(suspicion)
-    store_all(poster.service, poster.series, noisy(300, level=0.010, seed=2), first=3)
-    poster.tell(10.0, 303, parent=sha(302))
+    poster.tell(10.0, 304, parent=sha(303))
     (change,) = poster.changes("withdrawn")
     assert (change["index"], change["reason"]) == (2, "not settled by the points that followed")
 
@@ -182,3 +183,16 @@ def test_metric_that_is_only_called_exact_is_examined_like_a_time(poster: Poster
     poster.result = MEMORY
     told = poster.tell_all([round(value) for value in noisy(40, level=LEVEL, sd=0.05)])
     assert [change for change in told[-1] if change["index"] > 15] == []
+
+
+def test_years_that_come_at_once_are_examined_as_if_they_had_come_one_by_one(poster: Poster):
+    values = [
+        value * (0.8 if i >= 120 else 1) * (1.3 if i >= 300 else 1) for i, value in enumerate(noisy(700))
+    ]
+    poster.tell(values[0], 0)
+    store_all(poster.service, poster.series, [value / 1_000 for value in values[1:-1]], first=1)
+    poster.tell(values[-1], 699, parent=sha(698))
+    found = [(change["commit"], change["worse"], change["state"]) for change in poster.changes()]
+    assert found == [(sha(120), False, "confirmed"), (sha(300), True, "confirmed")]
+    poster.tell_all(noisy(12, level=10.4, seed=2), first=700)
+    assert [change["commit"] for change in poster.changes()] == [sha(120), sha(300)]

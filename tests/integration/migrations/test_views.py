@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import Connection, Engine, make_url, text
 from sqlalchemy.exc import ProgrammingError
 
+from app.services.alerts.raise_alerts import raise_alerts
 from app.store.migrate import migrate
 from app.store.session import make_engine
 from app.store.tables import Table
@@ -24,7 +25,18 @@ pytestmark = pytest.mark.postgres
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "sql.md").read_text()
 STATEMENTS = re.findall(r"```sql\n(.*?)```", DOCUMENT, re.DOTALL)
 QUESTIONS = [one for one in STATEMENTS if one.startswith(("select", "with"))]
-VIEWS = ("projects", "series", "results", "samples", "runs", "devices", "changes", "checks", "verdicts")
+VIEWS = (
+    "projects",
+    "series",
+    "results",
+    "samples",
+    "runs",
+    "devices",
+    "changes",
+    "checks",
+    "verdicts",
+    "alerts",
+)
 SHOULD_FAIL = (
     *(f'select 1 from public."{table.name}"' for table in Table.metadata.sorted_tables),
     "select 1 from alembic_version",
@@ -52,6 +64,8 @@ def filled(client, service, admin_token, worker_token) -> None:
     listing = latency_listing("resize", batch=32)
     agent.prepare([listing], [listing])
     agent.block(protocol.CaseId(benchmark="resize", params={"batch": 32}), lambda arm, _: 1e-3)
+    with service.database.session() as session:
+        raise_alerts(session, 1)
 
 
 @pytest.fixture(scope="module")

@@ -200,7 +200,11 @@ def test_keys_look_for_a_series_and_go_through_a_list(window: Window) -> None:
     keyboard = window.page.keyboard
     window.page.goto(window.address + "/health")
     keyboard.press("/")
-    window.page.wait_for_url("**/series")
+    look = window.page.get_by_role("dialog", name="Look for a series")
+    assert look.is_visible()
+    keyboard.press("Escape")
+    assert not look.is_visible()
+    window.page.goto(window.address + "/series")
     keyboard.press("Escape")
     window.page.locator("h1").click()
     keyboard.press("?")

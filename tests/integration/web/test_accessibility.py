@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from fastapi.testclient import TestClient
 from playwright.sync_api import Browser
 
+from app.domain.week import week_of
 from app.services.access import Role, Scope, issue_token
 from app.services.alerts.raise_alerts import raise_alerts
 from app.services.sign_in import Browser as Elsewhere
@@ -44,10 +46,13 @@ PAGES = [
     f"/commits/{sha(30)}?project=acme/vision",
     "/benchmarks?project=acme/vision&name=resize",
     "/workers",
+    "/weekly",
+    f"/weekly/{week_of(datetime.now(UTC))}",
     "/health",
     "/sign-in",
     "/me",
     "/projects/acme/vision/access",
+    "/projects/acme/vision/notifiers",
     "/series?q=resize",
     "/nothing",
 ]

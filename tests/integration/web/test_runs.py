@@ -208,7 +208,7 @@ def test_names_of_a_run_are_text(reader: TestClient, service: Service) -> None:
     assert "<script>alert(1)</script>" in page.text
     assert not [tag for tag, _ in page.elements if tag in ("img", "i")]
     scripts = [attributes["src"] for tag, attributes in page.elements if tag == "script"]
-    assert [script.rpartition("/")[2] for script in scripts] == ["keys.js"]
+    assert [script.rpartition("/")[2] for script in scripts] == ["suggest.js", "keys.js"]
 
 
 @pytest.mark.parametrize("path", ["/runs/7", "/runs/x", "/runs/0"])

@@ -13,7 +13,8 @@ from app.integrations.broker import RedisBroker
 from app.services import read_health
 from app.services.access import Scope, issue_token
 from app.store.repositories import access, projects
-from app.store.tables import Job, Outbox, Result
+from app.store.repositories.metrics import SWEEP
+from app.store.tables import Job, Outbox, Result, Watermark
 from app.wiring import Service
 from tests.factories import results, stored
 from tests.factories.browser import browser, shown
@@ -194,6 +195,13 @@ def test_leases_that_ran_out_say_that_nobody_sweeps(reader: TestClient, service:
         "Sweeper attention 1 lease ran out and still held, the oldest for 5 min"
         in shown(reader, "/health").text
     )
+
+
+@pytest.mark.usefixtures("redis_answers")
+def test_a_sweep_that_is_long_ago_says_that_nobody_sweeps(reader: TestClient, service: Service) -> None:
+    with service.database.session() as session:
+        session.add(Watermark(name=SWEEP, at=stored.now() - timedelta(minutes=5)))
+    assert "Sweeper attention last came to its end 5 min ago" in shown(reader, "/health").text
 
 
 @pytest.mark.usefixtures("redis_answers")

@@ -28,10 +28,13 @@ PAGES = [
     "/runs/1",
     "/runs/upload-1",
     "/workers",
+    "/weekly",
+    "/weekly/2026-W47",
     "/health",
     "/measure/1",
     "/me",
     "/projects/acme/vision/access",
+    "/projects/acme/vision/notifiers",
 ]
 
 

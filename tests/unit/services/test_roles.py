@@ -6,6 +6,7 @@ import pytest
 
 from app.domain.errors import AccessError
 from app.services.access import SCOPES_OF, Principal, Role, Scope, includes
+from app.services.own_tokens import GIVEN
 from app.services.visibility import may_see, visible_projects
 
 ADA = Principal(
@@ -31,7 +32,7 @@ def test_no_role_works() -> None:
     ("project_id", "may"),
     [
         (1, {Scope.RESULTS_READ}),
-        (2, {Scope.RESULTS_READ, Scope.RESULTS_WRITE, Scope.JOBS_CREATE, Scope.ALERTS_WRITE}),
+        (2, set(GIVEN)),
         (3, set(Scope) - {Scope.WORKER, Scope.WORKER_UNTRUSTED}),
         (4, set()),
     ],

@@ -101,13 +101,13 @@ REFUSALS = {
         "1: unknown key `strict`; it belongs in [gate]",
         (
             "2: unknown key `version`; known sections: [project], [[suite]], [gate], [[metric]], "
-            "[[budget]], [[schedule]], [owners], [prices]"
+            "[[budget]], [[schedule]], [owners], [prices], [[traffic]], [power]"
         ),
         "4: unknown section `projct` — did you mean [project]?",
         "7: unknown section `suites` — did you mean [[suite]]?",
         (
             "10: unknown section `extra`; known sections: [project], [[suite]], [gate], "
-            "[[metric]], [[budget]], [[schedule]], [owners], [prices]"
+            "[[metric]], [[budget]], [[schedule]], [owners], [prices], [[traffic]], [power]"
         ),
     ],
     "no_project": [
@@ -334,6 +334,9 @@ ONE_SUITE = '[project]\nname = "a"\n[[suite]]\nname = "s"\ncommand = "true"\n'
         ),
         ("[[budget]]\nbenchmark='b'\nmetric='m'\nmax='1 s'\nmin='1 B'", "no value is at most 1 s (`max`)"),
         ("[prices.x]\nhour = -1", "found -1"),
+        ("[[traffic]]\nbenchmark = 'b'\nper_day = 0\ndate = 2026-01-31", "found 0"),
+        ("[[traffic]]\nbenchmark = 'b'\nper_day = '5 s'\ndate = 2026-01-31", "what is counted is tokens"),
+        ("[power]\nkwh = 1\ncurrency = 'EUR'\ndate = 2026-01-31\npue = 0.9", "from 1 to 10"),
         (
             "[prices.x]\ndate = 2026-01-31T00:00:00",
             "found 2026-01-31T00:00:00: without quotes and without a time",

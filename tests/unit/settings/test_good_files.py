@@ -9,12 +9,14 @@ from app.settings import (
     GateSettings,
     MetricSettings,
     OwnerSettings,
+    PowerSettings,
     PriceSettings,
     ProjectSettings,
     ScheduleSettings,
     Settings,
     SuiteSettings,
     Thresholds,
+    TrafficSettings,
     read_settings,
 )
 
@@ -78,6 +80,11 @@ COMPLETE = Settings(
         PriceSettings("cpu-*", 0.0, "EUR", date(2026, 1, 31)),
         PriceSettings("nvidia-h100-*", 2.49, "USD", date(2026, 1, 31)),
     ),
+    traffic=(
+        TrafficSettings("serve_*", Quantity(2.5e9, "tokens"), date(2026, 2, 1), "nvidia-*"),
+        TrafficSettings("resize", Quantity(40e6, "1"), date(2026, 2, 1)),
+    ),
+    power=PowerSettings(0.22, "EUR", date(2026, 1, 31), 1.3),
 )
 
 

@@ -1,0 +1,196 @@
+"""The accelerators in a week: how long they were there and held, what for, at what cost, and how well they measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.domain.weekly import Money
+
+INFRASTRUCTURE = ("infra_failed", "lost", "timed_out")
+"""Outcomes of attempts that say something of machines and agents, and nothing of the commits."""
+
+CONTAMINATED = "contaminated"
+
+
+@dataclass(frozen=True)
+class Waits:
+    """How long jobs that began in the week had waited for their first attempt [s]: the median and what 95 % keep to."""
+
+    n: int
+    p50_s: float
+    p95_s: float
+
+
+@dataclass(frozen=True)
+class Queue:
+    """Jobs that wait just now, and since when the oldest does."""
+
+    n: int
+    oldest_at: datetime
+
+
+@dataclass(frozen=True)
+class DeviceWeek:
+    """One device: how long it was there and held [s], and what it is like. `quarantined_at` is None for a well one."""
+
+    device_id: int
+    hardware_id: str
+    device_class: str
+    worker: str
+    health: str
+    grade: str | None
+    there_s: float
+    held_s: float
+    quarantined_at: datetime | None = None
+    why: str = ""
+    """Of a quarantine; a sentence without its full stop, empty where nothing is told."""
+
+    @property
+    def idle_s(self) -> float:
+        """How long it was there and nobody held it [s]."""
+        return max(0.0, self.there_s - self.held_s)
+
+    @property
+    def share(self) -> float | None:
+        """How much of its time it was held; None where it was not there."""
+        return self.held_s / self.there_s if self.there_s > 0 else None
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What DCGM told: the mean over runs, weighted by their device time. None for what it did not tell."""
+
+    sm_active: float | None
+    tensor_active: float | None
+    n_runs: int
+
+
+@dataclass(frozen=True)
+class ClassWeek:
+    """The devices of a class together. Costs are None where nobody stated a price.
+
+    `there_s` is None where the report is of one project: then only what the project held is told.
+    """
+
+    device_class: str
+    n_devices: int
+    held_s: float
+    there_s: float | None = None
+    idle_s: float | None = None
+    idle_cost: Money | None = None
+    held_cost: Money | None = None
+    waits: Waits | None = None
+    queue: Queue | None = None
+    activity: Activity | None = None
+
+    @property
+    def share(self) -> float | None:
+        """How much of their time they were held."""
+        return self.held_s / self.there_s if self.there_s else None
+
+
+@dataclass(frozen=True)
+class Use:
+    """Device time that something took [s], what that cost in each currency, and the part that has a price.
+
+    `project` is empty for those that the report is not of, `what` is a suite or a purpose.
+    """
+
+    project: str
+    what: str
+    held_s: float
+    costs: tuple[Money, ...] = ()
+    unpriced_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Energy:
+    """What the devices drew while something was measured on them [J].
+
+    `low` and `high` are how far off it may be: None where counters told it for every run of the week. `told_s` of the
+    `of_s` device seconds of these runs are behind it; nothing is put in place of the rest.
+    """
+
+    joules: float
+    low: float | None
+    high: float | None
+    told_s: float
+    of_s: float
+    n_read: int
+    n_runs: int
+    is_counted: bool
+    """Whether energy counters told it; else some of it is from readings of the power."""
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it is no estimate."""
+        return self.low is None
+
+
+@dataclass(frozen=True)
+class Spoiled:
+    """Invocations that do not count, of all of the runs that were looked at."""
+
+    n_void: int
+    n: int
+    n_read: int
+    n_runs: int
+
+
+@dataclass(frozen=True)
+class FleetWeek:
+    """The fleet in a week; what is of projects is of those of the report alone, unless it has no name.
+
+    Attributes:
+        is_whole: whether it is of all devices, and not only of what one project used of them.
+        classes: device classes, the one with most idle time first.
+        devices: those that were there, the idlest first; none for one project.
+        suites: device time by project and suite, the most first.
+        purposes: device time by what asked for it.
+        retired_s: device time on devices that are retired by now, which `classes` and `devices` leave out.
+        outcomes: how many attempts ended how.
+        reasons: why attempts ended as one of `INFRASTRUCTURE` or contaminated, the commonest first.
+        spoiled: void invocations; None where nothing was measured.
+        energy: what was drawn; None where no device tells it.
+        energy_cost: what that cost, with what the building draws besides; None without a price of energy.
+        pue: how much the building draws for each that a device does, where that is in `energy_cost`.
+    """
+
+    is_whole: bool
+    classes: tuple[ClassWeek, ...]
+    devices: tuple[DeviceWeek, ...]
+    suites: tuple[Use, ...]
+    purposes: tuple[Use, ...]
+    retired_s: float
+    outcomes: Mapping[str, int]
+    reasons: tuple[tuple[str, int], ...]
+    spoiled: Spoiled | None
+    energy: Energy | None
+    energy_cost: Money | None = None
+    pue: float = 1.0
+
+    @property
+    def held_s(self) -> float:
+        """Device time that was held [s], on devices that are retired by now, too."""
+        return sum(use.held_s for use in self.purposes)
+
+    @property
+    def n_ended(self) -> int:
+        """How many attempts ended."""
+        return sum(self.outcomes.values())
+
+    @property
+    def n_infrastructure(self) -> int:
+        """How many ended by a fault of machine or agent."""
+        return sum(self.outcomes.get(outcome, 0) for outcome in INFRASTRUCTURE)
+
+    @property
+    def quarantined(self) -> tuple[DeviceWeek, ...]:
+        """Devices that are in quarantine now."""
+        return tuple(device for device in self.devices if device.quarantined_at is not None)
+
+    def __bool__(self) -> bool:
+        """Whether there was anything."""
+        return bool(self.classes or self.devices or self.purposes)

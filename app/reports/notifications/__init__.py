@@ -1,0 +1,1 @@
+"""Messages to people, in the form that each kind of receiver takes."""
