@@ -107,6 +107,7 @@ class Agent:
         """
         with self._own_things():
             remove_tree(self._config.work_dir)
+            self._config.alive_file.unlink(missing_ok=True)
             self._isolation = probe(self._config.data_dir, self._config.token_file)
             _tell(self._isolation)
             try:

@@ -167,7 +167,8 @@ def run(config: Config) -> None:
     devices = detect(config.kinds, Host(config.data_dir, config.lock_dir, config.script))
     clock = SystemClock()
     with contextlib.ExitStack() as stack:
-        client = stack.enter_context(contextlib.closing(ServiceClient(config.url, config.token, clock=clock)))
+        client = ServiceClient(config.url, config.token, clock=clock, alive_file=config.alive_file)
+        stack.callback(client.close)
         agent = Agent(config, devices, client, clock, hints=_hints(config, devices, stack))
         stack.enter_context(stopping_on_signals(agent.stop))
         agent.run()

@@ -57,6 +57,11 @@ class Config:
         return self.data_dir / "work"
 
     @property
+    def alive_file(self) -> Path:
+        """Its age says when the service last accepted a request of this agent."""
+        return self.data_dir / "alive"
+
+    @property
     def spool_dir(self) -> Path:
         """What was measured and not yet accepted by the service."""
         return self.data_dir / "spool"

@@ -82,6 +82,7 @@ class Machine:
         places = {
             "/run/secrets": f"{self.folder}/secrets",
             "/tmp/": f"{own}-",
+            "'/work/alive'": f"'{self.folder}/work/alive'",
             "/etc/prometheus/prometheus.yml": f"{self.folder}/prometheus.yml",
             "--storage.tsdb.path=/prometheus": f"--storage.tsdb.path={self.folder}/prometheus",
             "/etc/reader.sql": f"{self.folder}/reader.sql",

@@ -68,9 +68,11 @@ class ServiceClient:
         *,
         transport: httpx.BaseTransport | None = None,
         clock: Clock | None = None,
+        alive_file: Path | None = None,
         draw: Callable[[], float] = random.random,
     ) -> None:
         self._clock = clock or SystemClock()
+        self._alive_file = alive_file
         self._draw = draw
         headers = {"Authorization": f"Bearer {token}", "User-Agent": "ratchet-worker"}
         self._http = httpx.Client(base_url=url, headers=headers, transport=transport)
@@ -147,10 +149,21 @@ class ServiceClient:
                 trouble, asked_s = f"{type(error).__name__}: {error}", None
             else:
                 if not _may_pass(answer.status_code):
-                    return _accepted(answer)
+                    accepted = _accepted(answer)
+                    self._note_alive()
+                    return accepted
                 trouble, asked_s = f"HTTP {answer.status_code}", _retry_after_s(answer)
             self._pause(attempt, asked_s, deadline, patience, f"{method} {path}: {trouble}")
         raise AssertionError("unreachable: the loop above does not end")
+
+    def _note_alive(self) -> None:
+        """Date the file of now; a disk that is full stops nobody."""
+        if self._alive_file is None:
+            return
+        try:
+            self._alive_file.touch()
+        except OSError as error:
+            log.warning("%s could not be touched: %s", self._alive_file, error.strerror)
 
     def _pause(
         self, attempt: int, asked_s: float | None, deadline: float, patience: Patience, trouble: str

@@ -157,3 +157,25 @@ def test_a_bundle_is_written_to_its_file(tmp_path):
     script.client().download_bundle("ab12", tmp_path / "bundle", Patience())
     assert (tmp_path / "bundle").read_bytes() == b"pack"
     assert script.requests[0].url.path == "/ratchet/api/v1/bundles/ab12"
+
+
+def test_accepted_request_dates_the_file_that_says_so_and_a_refused_one_does_not(tmp_path):
+    script = Script(httpx.Response(404), httpx.Response(204))
+    file = tmp_path / "alive"
+    client = ServiceClient(
+        "http://s", "t", transport=httpx.MockTransport(script), clock=script.clock, alive_file=file
+    )
+    with pytest.raises(RefusedError):
+        client.claim(CLAIM, wait_s=0, patience=Patience())
+    assert not file.exists()
+    client.claim(CLAIM, wait_s=0, patience=Patience())
+    assert file.exists()
+
+
+def test_file_that_cannot_be_dated_stops_nobody(tmp_path):
+    script = Script(httpx.Response(204))
+    file = tmp_path / "none" / "alive"
+    client = ServiceClient(
+        "http://s", "t", transport=httpx.MockTransport(script), clock=script.clock, alive_file=file
+    )
+    assert client.claim(CLAIM, wait_s=0, patience=Patience()) is None
