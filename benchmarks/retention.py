@@ -204,8 +204,8 @@ _ONCE = (
 
 _RESULTS = """
     with stored as (
-      insert into result (series_id, commit_id, arm, value, low, high, n, flags, measured_at, created_at, branch, place)
-      select its.n, of.n, 'head', v, v * 0.99, v * 1.01, 10, '{}', at, at, 'main', of.n
+      insert into result (series_id, commit_id, arm, value, low, high, n, flags, measured_at, branch, place)
+      select its.n, of.n, 'head', v, v * 0.99, v * 1.01, 10, '{}', at, 'main', of.n
       from generate_series(cast(:first as int), cast(:last as int)) as of(n)
         cross join generate_series(1, cast(:series as int)) as its(n)
         cross join lateral (select 0.01 * (1 + 0.02 * random() + of.n * its.n * 0) as v,

@@ -8,7 +8,7 @@ from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
 from app.domain.jobs import JobState
-from app.store.repositories.history import UNPLACED
+from app.store.repositories.history import ARRIVED_AT, UNPLACED
 from app.store.tables import Job, Outbox, Result, Worker
 
 
@@ -63,9 +63,9 @@ def overdue_leases(session: Session) -> tuple[int, float]:
 
 def unexamined(session: Session, *, older_than: timedelta) -> tuple[int, int, float]:
     """Return how many older results nobody examined yet, of how many series, and the age of the oldest [s]."""
-    age = func.extract("epoch", func.clock_timestamp() - func.min(Result.created_at))
+    age = func.extract("epoch", func.clock_timestamp() - func.min(ARRIVED_AT))
     query = select(func.count(), func.count(func.distinct(Result.series_id)), age).where(
-        *UNPLACED, Result.created_at < func.clock_timestamp() - older_than
+        *UNPLACED, func.clock_timestamp() - older_than > ARRIVED_AT
     )
     results, series, seconds = session.execute(query).one()
     return int(results), int(series), float(seconds or 0)

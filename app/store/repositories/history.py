@@ -16,9 +16,16 @@ from sqlalchemy import ColumnElement, exists, func, select, text
 from sqlalchemy.orm import Session
 
 from app.store.pipeline import in_one_trip
-from app.store.tables import Commit, Result, Series
+from app.store.tables import Commit, Result, Run, Series, Upload
 
 UNPLACED = Result.branch.is_not(None), Result.place.is_(None)
+
+ARRIVED_AT = func.coalesce(
+    select(Run.published_at).where(Run.id == Result.run_id).scalar_subquery(),
+    select(Upload.created_at).where(Upload.id == Result.upload_id).scalar_subquery(),
+    Result.measured_at,
+)
+"""When a result came in: with its run or its upload, which say so once for all of theirs."""
 """What a result of a history is until its series is examined."""
 
 
@@ -104,9 +111,7 @@ def due(session: Session, project_id: int, limit: int) -> Sequence[int]:
 
 def projects_due(session: Session, *, older_than: timedelta) -> Sequence[int]:
     """Return projects with results that nobody examined although it is time."""
-    waiting = select(Result.series_id).where(
-        *UNPLACED, Result.created_at < func.clock_timestamp() - older_than
-    )
+    waiting = select(Result.series_id).where(*UNPLACED, func.clock_timestamp() - older_than > ARRIVED_AT)
     query = select(Series.project_id).where(Series.id.in_(waiting)).distinct().order_by(Series.project_id)
     return session.scalars(query).all()
 

@@ -127,7 +127,11 @@ def _arrived(table: str, at: str = "created_at", *, which: str = "true") -> str:
 SAMPLES = Rows(
     "sample",
     """
-      select result_id as id, (select created_at from result where result.id = result_id) as at
+      select result_id as id, (
+        select coalesce(
+          (select created_at from run where run.id = run_id),
+          (select created_at from upload where upload.id = upload_id), measured_at)
+        from result where result.id = result_id) as at
       from sample where result_id > :after order by result_id limit :most
     """,
     key="result_id",

@@ -20,7 +20,7 @@ from app.services.access import Scope
 from app.services.announce_results import find_unexamined, take_project
 from app.store.repositories import history, projects, series
 from app.store.repositories.series import SeriesKey
-from app.store.tables import ChangePoint, Outbox, Result
+from app.store.tables import ChangePoint, Outbox, Result, Upload
 from app.tasks import examine_project
 from app.wiring import Service
 from tests.factories.histories import PROJECT, Poster, deliver, noisy, posted, sha, stepped
@@ -61,7 +61,7 @@ def test_lost_message_is_found_again_in_the_database(poster: Poster):
     with poster.service.database.session() as session:
         session.execute(update(Outbox).values(sent_at=func.clock_timestamp() - timedelta(minutes=1)))
         assert find_unexamined(session, poster.service.settings) == 0, "it may still be on its way"
-        session.execute(update(Result).values(created_at=Result.created_at - timedelta(minutes=1)))
+        session.execute(update(Upload).values(created_at=Upload.created_at - timedelta(minutes=1)))
         assert find_unexamined(session, poster.service.settings) == 1
     deliver(poster.service)
     assert unexamined(poster.service) == 0
@@ -119,9 +119,8 @@ def test_results_that_a_release_without_histories_stored_are_found_and_examined(
         poster.post(value, i)
     with poster.service.database.session() as session:
         session.execute(update(Outbox).values(sent_at=func.clock_timestamp() - timedelta(minutes=1)))
-        session.execute(
-            update(Result).values(branch=None, created_at=Result.created_at - timedelta(minutes=1))
-        )
+        session.execute(update(Result).values(branch=None))
+        session.execute(update(Upload).values(created_at=Upload.created_at - timedelta(minutes=1)))
     examine_project(poster.service, 1)
     assert poster.changes() == []
     with poster.service.database.session() as session:

@@ -14,7 +14,7 @@ from app.services import read_health
 from app.services.access import Scope, issue_token
 from app.store.repositories import access, projects
 from app.store.repositories.metrics import SWEEP
-from app.store.tables import Job, Outbox, Result, Watermark
+from app.store.tables import Job, Outbox, Upload, Watermark
 from app.wiring import Service
 from tests.factories import results, stored
 from tests.factories.browser import browser, shown
@@ -212,7 +212,7 @@ def test_results_that_nobody_examines_are_told_with_the_age_of_the_oldest(
     assert post_results(reader, admin_token, document).status_code == 201
     assert "Examinations ok" in shown(reader, "/health").text
     with service.database.session() as session:
-        session.execute(update(Result).values(created_at=Result.created_at - timedelta(minutes=20)))
+        session.execute(update(Upload).values(created_at=Upload.created_at - timedelta(minutes=20)))
     words = "Examinations attention 2 results of 2 series not looked at, the oldest for 20 min"
     assert words in shown(reader, "/health").text
 
