@@ -13,6 +13,9 @@ from app.store.repositories import history, outbox
 
 TOPIC = "series.examine"
 
+EVERY = timedelta(seconds=1)
+"""How often a project is examined at the most: whoever posts result after result has them looked at together."""
+
 _BATCH = 10_000
 """Results of a release without histories that get their branch in one go."""
 
@@ -24,7 +27,7 @@ def announce_results(session: Session, project_id: int) -> None:
 
 def announced(project_id: int) -> Statement:
     """Return what does as `announce_results`."""
-    return outbox.renewed(TOPIC, f"{TOPIC}/{project_id}", {"project_id": project_id})
+    return outbox.renewed(TOPIC, f"{TOPIC}/{project_id}", {"project_id": project_id}, spacing=EVERY)
 
 
 def unexamined_series(session: Session, project_id: int, *, limit: int) -> Sequence[int]:

@@ -9,10 +9,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fastapi.testclient import TestClient
+from sqlalchemy import func, update
 
+from app.services.announce_results import TOPIC
 from app.services.relay_outbox import relay_outbox
 from app.store.repositories import projects, series
 from app.store.repositories.series import NewResult
+from app.store.tables import Outbox
 from app.tasks import examine_project, sweep_suspicions
 from app.wiring import Service
 from tests.factories.posted_results import post_results, posted_document, posted_result
@@ -77,9 +80,11 @@ class Recorded:
 
 
 def deliver(service: Service) -> list[dict[str, Any]]:
-    """Relay the outbox and examine what it announces, as `ratchet tasks` does; return the announcements."""
+    """Relay the outbox and examine what it announces, as `ratchet tasks` soon does; return the announcements."""
     queue = Recorded()
     with service.database.session() as session:
+        is_waiting = Outbox.topic == TOPIC, Outbox.sent_at.is_(None)
+        session.execute(update(Outbox).where(*is_waiting).values(available_at=func.clock_timestamp()))
         relay_outbox(session, queue)
     announced = [payload for topic, payload in queue.sent if topic == "series.examine"]
     for payload in announced:

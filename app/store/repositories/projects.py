@@ -126,14 +126,14 @@ _COMPLETE_COMMITS = """
     select %(project_id)s, sha, parent_sha, branch, authored_at, author, subject, position
     from json_to_recordset(%(rows)s::json) as given(
       sha text, parent_sha text, branch text, authored_at timestamptz, author text, subject text, position int)
-    where not exists (
-      select from commit as known where project_id = %(project_id)s and known.sha = given.sha
-        and (known.parent_sha is not null or given.parent_sha is null)
+    where (
+      select (known.parent_sha is not null or given.parent_sha is null)
         and (known.branch is not null or given.branch is null)
         and (known.authored_at is not null or given.authored_at is null)
         and (known.author <> '' or given.author = '')
         and (known.subject <> '' or given.subject = '')
-        and (known.position is not null or given.position is null))
+        and (known.position is not null or given.position is null)
+      from commit as known where project_id = %(project_id)s and known.sha = given.sha) is not true
     order by sha  -- one order everywhere, so that none deadlock
     on conflict (project_id, sha) do update set
       parent_sha = coalesce(known.parent_sha, excluded.parent_sha),
