@@ -41,6 +41,11 @@ class Service:
         return Database(self.settings.database_url)
 
     @cached_property
+    def probed(self) -> Database:
+        """The database by a connection of its own, for whoever asks how the service is while all others are taken."""
+        return Database(self.settings.database_url, pool_size=1)
+
+    @cached_property
     def queue(self) -> CeleryQueue:
         """The queue."""
         return CeleryQueue(make_celery(self.settings.redis_url))
@@ -94,5 +99,6 @@ class Service:
         """Close what was opened."""
         if "relaying" in self.__dict__:
             self.relaying.close()
-        if "database" in self.__dict__:
-            self.database.close()
+        for name in ("database", "probed"):
+            if name in self.__dict__:
+                getattr(self, name).close()

@@ -35,7 +35,7 @@ async def healthz() -> dict[str, str]:
 @router.get("/readyz", responses=_answers(503))
 async def readyz(service: ServiceDep) -> dict[str, Any]:
     """Answer when the database is there with this release's schema and somebody sweeps; else 503 says which not."""
-    await run_in_threadpool(require_ready, service.database, service.settings, up_s=service.up_s)
+    await run_in_threadpool(require_ready, service.probed, service.settings, up_s=service.up_s)
     return {"status": "ready"}
 
 
@@ -50,7 +50,9 @@ def metrics(request: Request, service: ServiceDep) -> Response:
     Where the service has a secret for scrapes, it is to be sent as bearer token.
     """
     _let_in(request, service.settings)
-    its = Scrape(service.database, service.settings, service.recorder, request.app.version, TOPICS)
+    its = Scrape(
+        service.database, service.probed, service.settings, service.recorder, request.app.version, TOPICS
+    )
     return Response(its.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

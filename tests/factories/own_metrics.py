@@ -42,6 +42,7 @@ GAUGES: dict[str, tuple[str, ...]] = {
     "ratchet_disk_free_bytes": (),
     "ratchet_disk_size_bytes": (),
     "ratchet_backup_age_seconds": (),
+    "ratchet_observing": (),
     "ratchet_clock_offset_seconds": (),
     "ratchet_checks_overdue": (),
     "ratchet_alerts_open": ("state",),
@@ -109,6 +110,7 @@ def _of_database() -> Iterator[Series]:
         ("ratchet_alerts_open", {"state": "investigating"}, 1),
         ("ratchet_notifications", {"kind": "slack", "state": "sent"}, 9),
         ("ratchet_backup_age_seconds", {}, 36_000),
+        ("ratchet_observing", {}, 0),
     ]
     for name, labels, value in held:
         yield Series(name, labels, _held(value))

@@ -35,6 +35,7 @@ WELL = {
     'ratchet_outbox_failures{instance="a", topic="forge.tell"}': "0",
     'ratchet_sweep_age_seconds{instance="a"}': "7",
     'ratchet_backup_age_seconds{instance="a"}': "50000",
+    'ratchet_observing{instance="a"}': "0",
     'ratchet_disk_free_bytes{instance="a"}': "20",
     'ratchet_disk_size_bytes{instance="a"}': "100",
     'ratchet_clock_offset_seconds{instance="a"}': "-0.01",
@@ -161,6 +162,13 @@ WORLDS = (
         at=20,
     ),
     World("a check does not end", _of("checks_overdue", "0x5 1x20"), 6, ("RatchetChecksStuck",), 10),
+    World(
+        "a restored service observes: what waits for it to go on is not told besides",
+        _of("observing", "1x100") | _of("checks_overdue", "3x100") | _of("delivery_lag_seconds", "9000x100"),
+        quiet_at=50,
+        fires=("RatchetObserves",),
+        at=70,
+    ),
     World(
         "there are fewer jobs than there were",
         _of("jobs", "100x20 90x40", 'state="succeeded"') | _of("jobs", "3x60", 'state="queued"'),

@@ -75,7 +75,7 @@ class HeldService(Service):
 
     def __init__(self, settings: ServiceSettings, database: Database) -> None:
         super().__init__(settings)
-        self.database = database
+        self.database = self.probed = database
 
     def relay_soon(self) -> None:
         """Relay nothing."""

@@ -61,13 +61,17 @@ class Scrape:
     def __init__(
         self,
         database: Database,
+        asked: Database,
         settings: ServiceSettings,
         recorder: Recorder,
         version: str,
         topics: Iterable[str],
     ) -> None:
-        """Take where numbers are, and the topics that messages of this release may have."""
-        self._database, self._settings, self._recorder = database, settings, recorder
+        """Take where numbers are, and the topics that messages of this release may have.
+
+        `database` is the one whose connections are told, `asked` the one that is asked.
+        """
+        self._database, self._asked, self._settings, self._recorder = database, asked, settings, recorder
         self._version, self._topics = version, sorted(topics)
 
     def text(self) -> str:
@@ -93,7 +97,7 @@ class Scrape:
 
     def _stored(self) -> tuple[Stored, float]:
         """Return what the database tells, and how far this process's clock is before its [s]."""
-        with self._database.session() as session:
+        with self._asked.session() as session:
             session.connection()  # the time until there is one says nothing of the clock
             before = time.time()
             found = metrics.stored(session, live_within=self._settings.worker_live_for, grace=OVERDUE_AFTER)
@@ -120,6 +124,7 @@ class Scrape:
         topics = sorted({*self._topics, *waiting})
         for place, metric in enumerate((its.OUTBOX_DEPTH, its.OUTBOX_OLDEST, its.OUTBOX_FAILURES)):
             yield _family(metric, (((topic,), waiting.get(topic, (0, 0.0, 0))[place]) for topic in topics))
+        yield _family(its.OBSERVING, [((), int(found.is_observing))])
         for name, metric in _DONE.items():
             if name in found.done:
                 yield _family(metric, [((), found.done[name])])

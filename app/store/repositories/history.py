@@ -176,10 +176,11 @@ _LOCK = """
     """
 
 
+# The least place of a commit is a filtered one: else PostgreSQL would walk the history in the order of its places.
 _UNPLACED = """
     select new.id, new.branch, new.commit_id, its_commit.position,
-      (select min(place) from result
-       where series_id = new.series_id and commit_id = new.commit_id and branch = new.branch) as place,
+      (select min(place) filter (where branch = new.branch) from result
+       where series_id = new.series_id and commit_id = new.commit_id) as place,
       family.children, family.places,
       coalesce(history.length, 0), coalesce(history.last_place, 0.0),
       exists (
@@ -192,8 +193,8 @@ _UNPLACED = """
       left join history on history.series_id = new.series_id and history.branch = new.branch
       cross join lateral (
         select array_agg(child.id) as children, array_agg(
-          (select min(place) from result
-           where series_id = new.series_id and commit_id = child.id and branch = new.branch)) as places
+          (select min(place) filter (where branch = new.branch) from result
+           where series_id = new.series_id and commit_id = child.id)) as places
         from commit as child
         where child.project_id = its_commit.project_id and child.parent_sha = its_commit.sha) as family
     where new.series_id = %(series_id)s and new.branch is not null and new.place is null

@@ -31,6 +31,8 @@ class Stored:
     now: float
     """The database's clock [s since 1970]."""
     revision: str
+    is_observing: bool
+    """Whether the database was restored, and nobody has had the service go on."""
     jobs: Rows
     """(state, number)"""
     attempts: Rows
@@ -77,6 +79,7 @@ def stored(session: Session, *, live_within: timedelta, grace: timedelta) -> Sto
     return Stored(
         now=float(now[0][0]),
         revision=str(now[0][1]),
+        is_observing=now[0][2],
         jobs=jobs,
         attempts=attempts,
         queue=queue,
@@ -129,7 +132,8 @@ def last_swept_s(session: Session) -> float | None:
 
 
 _NOW = """
-    select extract(epoch from clock_timestamp())::float8, (select version_num from alembic_version)
+    select extract(epoch from clock_timestamp())::float8, (select version_num from alembic_version),
+      exists (select from restoration where resumed_at is null)
 """
 
 _JOBS = "select state, count(*) from job group by state"

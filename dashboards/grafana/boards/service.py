@@ -487,7 +487,7 @@ def _below() -> tuple[object, ...]:
         empty=NOT_TOLD,
     )
     names = {"instance": "Process", "version": "Version", "revision": "Revision"}
-    return (
+    numbers = (
         number(
             "Disk free",
             "Free share of the disk with the data, of the process that has least. Worry at 10 %: when it is "
@@ -514,6 +514,16 @@ def _below() -> tuple[object, ...]:
             prom_now(f"min({own('ratchet_backup_age_seconds')})"),
             steps=((26 * 3600, look.WORRY),),
             empty="there is no backup",
+        ),
+        number(
+            "Restored, and observes",
+            "1 from a restore until somebody has the service go on: nothing is measured, and nobody is told. "
+            "Worry when nobody is at it.",
+            "none",
+            prom_now(f"max({own('ratchet_observing')})"),
+            steps=((1, look.WATCH),),
+            empty=NOT_TOLD,
+            digits=0,
         ),
         number(
             "Clock's offset",
@@ -543,6 +553,10 @@ def _below() -> tuple[object, ...]:
             empty=NOT_TOLD,
             digits=0,
         ),
+    )
+    spans = (3, 3, 4, 3, 4, 4, 3)
+    return (
+        *(sized(one, span) for one, span in zip(numbers, spans, strict=True)),
         sized(
             lines(
                 "Connections to the database",

@@ -152,6 +152,7 @@ def test_number_of_the_fleet(world: Recorded, title: str, value: float) -> None:
         ("Disk free", 0.125),
         ("Free", 0.25e12),
         ("Age of the backup", 36_000),
+        ("Restored, and observes", 0),
         ("Clock's offset", 1.5),
         ("Since retention ran", 7_200),
         ("Connections in use", 7.5 / 20),

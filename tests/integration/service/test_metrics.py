@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import text
+from sqlalchemy import func, text, update
 
 from app.config import ServiceSettings
 from app.services.metrics.catalogue import METRICS, Kind
 from app.services.metrics.measure_service import band_name
 from app.store.repositories import metrics, outbox
+from app.store.tables import Restoration
 from app.wiring import Service
 from tests.factories import stored
 from tests.factories.application import application
@@ -239,6 +241,32 @@ def test_connections_of_the_process_are_told_with_their_limit(client: TestClient
         found = scrape(client)
     assert (found.value("ratchet_database_connections", state="in_use") or 0) >= 1
     assert found.value("ratchet_database_connections_limit") == 20
+
+
+def test_with_all_connections_taken_a_scrape_and_readiness_are_answered(settings: ServiceSettings) -> None:
+    service = Service(settings)
+    client = TestClient(application(service), raise_server_exceptions=False)
+    with ExitStack() as held:
+        held.callback(service.close)
+        for _ in range(service.database.connections_most):
+            held.enter_context(service.database.engine.connect())
+        found = scrape(client)
+        assert client.get("/readyz").status_code == 200
+    limit = found.value("ratchet_database_connections_limit")
+    assert found.value("ratchet_database_connections", state="in_use") == limit
+    assert found.value("ratchet_jobs", state="queued") == 0
+
+
+def test_a_restored_service_is_told_to_observe_until_somebody_has_it_go_on(
+    client: TestClient, service: Service
+) -> None:
+    assert scrape(client).value("ratchet_observing") == 0
+    with service.database.session() as session:
+        session.add(Restoration(backup="b", backup_at=datetime.now(UTC), version="1", revision="1"))
+    assert scrape(client).value("ratchet_observing") == 1
+    with service.database.session() as session:
+        session.execute(update(Restoration).values(resumed_at=func.clock_timestamp()))
+    assert scrape(client).value("ratchet_observing") == 0
 
 
 @pytest.fixture
