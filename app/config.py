@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from datetime import time, timedelta
 from email.utils import parseaddr
 from pathlib import Path
@@ -14,6 +15,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8440
+ORGANIZATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 BROKERS = ("redis://", "rediss://", "redis+socket://")
 """How the address of a Redis begins."""
 
@@ -189,6 +191,21 @@ class ServiceSettings(BaseSettings):
     github_webhook_secret_file: str = Field(
         "", description="file with the webhook's secret; while it is changed, both, each on its own line"
     )
+    github_login_client_id: str = Field(
+        "",
+        description="client id of an OAuth app or a GitHub App that people sign in with; without it none do",
+    )
+    github_login_secret_file: str = Field(
+        "", validate_default=True, description="file with its client secret"
+    )
+    github_login_orgs: str = Field(
+        "", description="organizations whose members sign in unasked, with spaces between them"
+    )
+    github_login_role: Literal["", "viewer", "maintainer"] = Field(
+        "",
+        description="what such a member becomes, the first time, in every project that there is then: `viewer` or "
+        "`maintainer`",
+    )
     github_reconcile_s: float = Field(
         600, gt=0, description="how often open pull requests are compared with what GitHub told of [s]"
     )
@@ -260,6 +277,32 @@ class ServiceSettings(BaseSettings):
         if sender and (not sender.isprintable() or "@" not in parseaddr(sender)[1]):
             raise ValueError("right is ratchet@example.org or Ratchet <ratchet@example.org>")
         return sender
+
+    @field_validator("github_login_orgs")
+    @classmethod
+    def _are_organizations(cls, text: str) -> str:
+        for name in text.split():
+            if not ORGANIZATION.fullmatch(name):
+                raise ValueError(f"{name!r} is no organization of GitHub: right is acme, or acme acme-labs")
+        return text
+
+    @field_validator("github_login_secret_file")
+    @classmethod
+    def _has_its_client_id(cls, file: str, info: ValidationInfo) -> str:
+        if bool(file) != bool(info.data.get("github_login_client_id")):
+            missing = "its RATCHET_GITHUB_LOGIN_CLIENT_ID is" if file else "it is"
+            raise ValueError(f"{missing} not set: to sign in with GitHub takes the client id and its secret")
+        return file
+
+    @property
+    def has_github_login(self) -> bool:
+        """Whether people may sign in with GitHub."""
+        return bool(self.github_login_client_id)
+
+    @property
+    def github_login_organizations(self) -> tuple[str, ...]:
+        """The organizations of GitHub whose members may come in."""
+        return tuple(self.github_login_orgs.split())
 
     @property
     def github_api(self) -> str:

@@ -43,11 +43,11 @@ def doctor(repository: str | None, as_json: bool) -> int:
 
 def _settings() -> ServiceSettings:
     """Return the settings of the environment; of the service's own servers nothing is needed here."""
-    from app.config import ServiceSettings
+    from app.commands.processes import settings_of_environment
 
     unneeded = {"database_url": "postgresql://", "redis_url": "redis://"}
     lacking = {name: value for name, value in unneeded.items() if f"RATCHET_{name.upper()}" not in os.environ}
-    return ServiceSettings(**lacking)  # type: ignore[arg-type]
+    return settings_of_environment(**lacking)
 
 
 def _line(finding: Any) -> str:

@@ -1,4 +1,4 @@
-"""`ratchet user`: the people who sign in by name, in the service's database."""
+"""`ratchet user`: the people who sign in, by name or with GitHub, in the service's database."""
 
 from __future__ import annotations
 
@@ -10,18 +10,27 @@ from typing import TYPE_CHECKING
 import click
 
 from app.commands.columns import columns
-from app.commands.database import service_session
-from app.domain.errors import UsageError
+from app.commands.database import database_url, service_session
+from app.domain.errors import UnavailableError, UsageError
 
 if TYPE_CHECKING:
+    from app.integrations.github.identity import Account
     from app.services.list_users import UserFacts
 
-HEADINGS = ("NAME", "CALLED", "E-MAIL", "ROLES", "SINCE", "STATE")
+HEADINGS = ("NAME", "CALLED", "E-MAIL", "GITHUB", "ROLES", "SINCE", "STATE")
+
+
+NUMBER = click.option(
+    "--github-id",
+    type=click.IntRange(1, 2**63 - 1),
+    default=None,
+    help="The number of that account, where this machine cannot ask GitHub for it.",
+)
 
 
 @click.group()
 def user() -> None:
-    """Add, list and change the people who sign in by name.
+    """Add, list and change the people who sign in, by name or with GitHub.
 
     Passwords are asked for, or read from the first line of the standard input; they are no arguments, which others on
     the machine can see. The database is that of RATCHET_DATABASE_URL, else that of the service which runs on the data
@@ -34,14 +43,49 @@ def user() -> None:
 @click.option("--called", default="", help="How pages call them; default NAME.")
 @click.option("--email", default=None, help="Where they are reached.")
 @click.option("--admin", is_flag=True, help="They may do everything in every project.")
-def add(name: str, called: str, email: str | None, admin: bool) -> None:
-    """Add somebody who signs in as NAME."""
+@click.option(
+    "--github", default=None, help="Their login on GitHub: they sign in there, and get no password."
+)
+@NUMBER
+def add(
+    name: str, called: str, email: str | None, admin: bool, github: str | None, github_id: int | None
+) -> None:
+    """Add somebody who signs in as NAME, or with GitHub."""
     from app.services.add_user import add_user
+    from app.services.github_accounts import link_account
 
-    password = _password()
+    account = _account(github, github_id)
+    password = None if account else _password()
     with service_session() as session:
         added = add_user(session, name, password, display_name=called, email=email, is_admin=admin)
+        if account:
+            link_account(session, added, account, by="service")
         click.echo(f"added: {added.name}")
+
+
+@user.command()
+@click.argument("name")
+@click.option("--github", default=None, help="Their login on GitHub.")
+@NUMBER
+@click.option("--undo", is_flag=True, help="That account opens nothing here any more; their sessions end.")
+def link(name: str, github: str | None, github_id: int | None, undo: bool) -> None:
+    """Have NAME sign in with an account on GitHub.
+
+    It is known by its number from then on, which is looked up now: a login may be somebody else's one day.
+    """
+    from app.services.github_accounts import link_account, unlink_account
+    from app.services.user_names import user_named
+
+    account = _account(github, github_id)
+    if (account is None) is not undo:
+        raise UsageError("say either --github LOGIN or --undo")
+    with service_session() as session:
+        person = user_named(session, name)
+        if account:
+            link_account(session, person, account, by="service")
+            click.echo(f"linked: {person.name} with {account.login} (number {account.id})")
+        else:
+            click.echo(f"unlinked: {person.name} from {unlink_account(session, person, by='service').login}")
 
 
 @user.command("list")
@@ -114,6 +158,26 @@ def role(name: str, role: str, project: str | None) -> None:
     click.echo(f"{name}: {role} of {project or 'the installation'}")
 
 
+def _account(login: str | None, number: int | None) -> Account | None:
+    """Return the account of these options on GitHub, which is asked unless its number is given; None without any."""
+    from app.commands.processes import settings_of_environment
+    from app.integrations.github.identity import Account, find_account
+
+    if login is None:
+        if number is not None:
+            raise UsageError("--github-id needs --github LOGIN, by which people know the account")
+        return None
+    if number is not None:
+        return Account(number, login)
+    api = settings_of_environment(database_url=database_url(), redis_url="redis://").github_api
+    try:
+        return find_account(api, login)
+    except UnavailableError as error:
+        raise UnavailableError(
+            f"{error}. Try again, or give the number that {api}/users/{login} shows as `id` by --github-id"
+        ) from None
+
+
 def _password() -> str:
     """Return the password that is typed twice, or the first line of what is piped in."""
     if sys.stdin.isatty():
@@ -127,4 +191,5 @@ def _row(facts: UserFacts) -> tuple[str, ...]:
     roles = [f"{role} of {project}" for project, role in facts.roles.items()]
     told = ", ".join(["admin of the installation", *roles] if facts.is_admin else roles) or "none"
     state = "disabled" if facts.is_disabled else "live"
-    return facts.name, facts.display_name, facts.email or "", told, moment(facts.created_at), state
+    who = facts.name, facts.display_name, facts.email or "", facts.github or ""
+    return *who, told, moment(facts.created_at), state

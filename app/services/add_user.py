@@ -17,14 +17,17 @@ LONGEST = 200
 def add_user(
     session: Session,
     name: str,
-    password: str,
+    password: str | None,
     *,
     display_name: str = "",
     email: str | None = None,
     is_admin: bool = False,
     by: str = "service",
 ) -> User:
-    """Store a person. Raises DataError for a bad name or password, ConflictError where somebody has the name."""
+    """Store a person; without a password they come in by GitHub alone, once an account there is linked.
+
+    Raises DataError for a bad name or password, ConflictError where somebody has the name.
+    """
     its_name = new_name(name)
     if access.has_project_token_named(session, its_name):
         raise DataError(f"a token of a project is called {its_name!r}: revoke it, or take another name")
@@ -37,7 +40,7 @@ def add_user(
         its_name,
         display_name=shown,
         email=email or None,
-        password_hash=hash_password(password, name=its_name),
+        password_hash=None if password is None else hash_password(password, name=its_name),
         is_admin=is_admin,
     )
     if user is None:

@@ -8,14 +8,15 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
-from app.domain.errors import AccessError, DataError, NotFoundError
+from app.domain.errors import AccessError, ConflictError, DataError, NotFoundError
 from app.services.access import Principal, Scope, digest
 from app.services.change_user import set_password
+from app.services.github_accounts import unlink_account
 from app.services.own_tokens import GIVEN
 from app.services.passwords import is_password
 from app.services.sign_in import Browser, begin_session
 from app.services.throttle import forget_attempts
-from app.store.repositories import access, browsers, projects, users
+from app.store.repositories import access, browsers, github_accounts, projects, users
 from app.store.repositories.users import ProjectRole
 from app.store.tables import User
 
@@ -48,6 +49,16 @@ class OwnToken:
 
 
 @dataclass(frozen=True)
+class OwnGitHub:
+    """The account on GitHub that a person signs in with; `by_organization` while it is in one that lets it in."""
+
+    id: int
+    login: str
+    by_organization: bool
+    linked_at: datetime
+
+
+@dataclass(frozen=True)
 class Account:
     """A person with all that their page shows.
 
@@ -61,6 +72,8 @@ class Account:
     roles: tuple[ProjectRole, ...]
     sessions: tuple[OwnSession, ...]
     tokens: tuple[OwnToken, ...]
+    has_password: bool
+    github: OwnGitHub | None
     token_projects: tuple[str, ...]
     token_scopes: tuple[str, ...]
 
@@ -71,6 +84,7 @@ def read_account(
     """Return the account of a person who asks with this cookie."""
     user = _user(session, person)
     this = digest(cookie) if cookie else ""
+    its = github_accounts.of_user(session, user.id)
     return Account(
         name=user.name,
         display_name=user.display_name,
@@ -102,6 +116,8 @@ def read_account(
             )
             for row, project in access.tokens_of_user(session, user.id)
         ),
+        has_password=user.password_hash is not None,
+        github=OwnGitHub(its.github_id, its.login, its.by_organization, its.linked_at) if its else None,
         token_projects=tuple(projects.names(session, project_ids=person.where(Scope.RESULTS_READ))),
         token_scopes=tuple(scope.value for scope in GIVEN if person.may(scope)),
     )
@@ -141,6 +157,27 @@ def end_other_sessions(session: Session, person: Principal, cookie: str) -> None
     """End all sessions of a person's but the one of this cookie."""
     ended = browsers.end_of_user(session, _user(session, person).id, but=digest(cookie))
     access.audit(session, person.name, "browser.ended", person.name, sessions_ended=ended)
+
+
+def may_link(session: Session, person: Principal) -> None:
+    """Raise ConflictError where a person has an account on GitHub that is linked already."""
+    its = github_accounts.of_user(session, _user(session, person).id)
+    if its is not None:
+        raise ConflictError(f"“{its.login}” is linked already; unlink it first.")
+
+
+def unlink_own(session: Session, person: Principal, cookie: str) -> None:
+    """Have a person's account on GitHub open nothing any more, and end all sessions but the one of this cookie.
+
+    Raises NotFoundError where they have none, ConflictError where they have no other way to sign in.
+    """
+    user = _user(session, person)
+    if user.password_hash is None and github_accounts.of_user(session, user.id) is not None:
+        raise ConflictError(
+            "You have no password, and could not sign in any more. An administrator gives you one: "
+            f"ratchet user set-password {user.name}"
+        )
+    unlink_account(session, user, by=person.name, but=digest(cookie))
 
 
 def _user(session: Session, person: Principal) -> User:

@@ -22,12 +22,13 @@ from app.store.tables import Project
 
 @dataclass(frozen=True)
 class Member:
-    """A person with a role in the project."""
+    """A person with a role in the project; `github` is the login of the account there that is linked."""
 
     name: str
     display_name: str
     role: Role
     is_disabled: bool
+    github: str | None
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ def read_access(session: Session, principal: Principal, name: str) -> ProjectAcc
     return ProjectAccess(
         project=project.name,
         members=tuple(
-            Member(user.name, user.display_name, Role(role), user.disabled_at is not None)
-            for user, role in users.members(session, project.id)
+            Member(user.name, user.display_name, Role(role), user.disabled_at is not None, login)
+            for user, role, login in users.members(session, project.id)
         ),
         tokens=tuple(its for its in list_tokens(session, project_id=project.id) if its.state == "live"),
     )

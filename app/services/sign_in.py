@@ -81,7 +81,7 @@ def sign_in_by_password(
         known = user.name if user else "unknown"
         access.audit(session, known, "browser.refused", known, address=browser.address, by="password")
         return None
-    if is_outdated(user.password_hash):
+    if verified and is_outdated(verified):
         user.password_hash = hash_password(password, name=user.name)
     access.audit(session, user.name, "browser.signed_in", user.name, address=browser.address, by="password")
     return begin_session(session, settings, user, browser)

@@ -32,10 +32,10 @@ router = APIRouter(prefix="/me")
 @router.get("")
 def show_me(request: Request, service: ServiceDep, session: SessionDep, person: SignedIn) -> Response:
     """Show who is signed in, and what they may do."""
-    return _page(request, service, session, person)
+    return account_page(request, service, session, person)
 
 
-def _page(
+def account_page(
     request: Request,
     service: Service,
     session: Session,
@@ -59,6 +59,7 @@ def _page(
         pages=PAGES,
         most_days=MOST_DAYS,
         SCOPE=SCOPE,
+        with_github=service.settings.has_github_login,
         problem=problem,
         part=part,
         issued=issued,
@@ -73,7 +74,7 @@ def take_password(
     old, new, browser = form.get("old", ""), form.get("new", ""), browser_of(request)
     wait_s = count_attempt(session, person.name, browser.address)
     if wait_s:
-        return _page(
+        return account_page(
             request, service, session, person, status=429, problem=too_often(wait_s), part="password"
         )
     try:
@@ -81,7 +82,9 @@ def take_password(
             raise DataError("The new password was not typed the same twice; nothing was changed.")
         cookie = change_password(session, service.settings, person, old, new, browser)
     except (AccessError, DataError) as error:
-        return _page(request, service, session, person, status=422, problem=str(error), part="password")
+        return account_page(
+            request, service, session, person, status=422, problem=str(error), part="password"
+        )
     return signed_in(request, "/me", cookie)
 
 
@@ -112,8 +115,8 @@ def take_token(
     try:
         text = issue_own_token(session, person, name, project, scopes_in(form), days=days_in(form))
     except (AccessError, DataError) as error:
-        return _page(request, service, session, person, status=422, problem=str(error), part="token")
-    return shown_once(_page(request, service, session, person, issued=text))
+        return account_page(request, service, session, person, status=422, problem=str(error), part="token")
+    return shown_once(account_page(request, service, session, person, issued=text))
 
 
 @router.post("/tokens/{token_id}/revoke")
@@ -135,7 +138,7 @@ def take_search(
             session, person, form.get("page", ""), form.get("query", ""), form.get("name", "")
         )
     except (ConflictError, DataError) as error:
-        return _page(request, service, session, person, status=422, problem=str(error), part="search")
+        return account_page(request, service, session, person, status=422, problem=str(error), part="search")
     return lead_to(request, address, service, session)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Depends, Path, Query, Request
+from sqlalchemy.orm import Session
 
 from app.api.deps import ServiceDep, SessionDep, as_reader, who_asks
 from app.domain.errors import AccessError
@@ -12,6 +13,7 @@ from app.services.access import Principal, Scope
 from app.services.visibility import visible_projects
 from app.store.repositories import restorations
 from app.web.guard import cookie_of
+from app.wiring import Service
 
 _LARGEST_ID = 2**63 - 1
 
@@ -22,28 +24,31 @@ class SignInRequiredError(AccessError):
     code = "unauthenticated"
 
 
+def look(request: Request, service: Service, session: Session) -> Principal | None:
+    """Return who asks, or None, and keep for the frame of the page who that is, and whether the service observes.
+
+    Raises AccessError for a token that is not valid.
+    """
+    principal = who_asks(request, service, session, cookie_of(request))
+    request.state.viewer = principal
+    request.state.restoration = restorations.in_force(session)
+    return principal
+
+
 def get_viewer(request: Request, service: ServiceDep, session: SessionDep) -> Principal | None:
     """Return who is looking; None where reading is open and nobody is signed in.
 
     Raises SignInRequiredError, and AccessError for a token that may not read.
     """
-    principal = who_asks(request, service, session, cookie_of(request))
-    _note(request, session, principal)
+    principal = look(request, service, session)
     if principal is None and not service.settings.anonymous_read:
         raise SignInRequiredError("sign in to see this page")
     return None if principal is None else as_reader(principal, service)
 
 
-def _note(request: Request, session: SessionDep, principal: Principal | None) -> None:
-    """Keep for the frame of the page who is looking, and whether the service observes."""
-    request.state.viewer = principal
-    request.state.restoration = restorations.in_force(session)
-
-
 def get_person(request: Request, service: ServiceDep, session: SessionDep) -> Principal:
     """Return who is signed in, whatever they may read. Raises SignInRequiredError."""
-    principal = who_asks(request, service, session, cookie_of(request))
-    _note(request, session, principal)
+    principal = look(request, service, session)
     if principal is None:
         raise SignInRequiredError("sign in to see this page")
     return principal

@@ -50,20 +50,23 @@ def secure(response: Response, request: Request, *, policy: str = PAGE_POLICY) -
     return response
 
 
-# --- the session's cookie ---
+# --- cookies ---
 
 
-def cookie_of(request: Request) -> str | None:
-    """Return the session's cookie under the name that fits the connection."""
-    return request.cookies.get(_cookie_name(request))
+def cookie_of(request: Request, name: str = COOKIE) -> str | None:
+    """Return a cookie, by default the session's, under the name that fits the connection."""
+    return request.cookies.get(_full_name(request, name))
 
 
-def set_cookie(response: Response, request: Request, value: str) -> None:
-    """Give the browser its session."""
+def set_cookie(
+    response: Response, request: Request, value: str, *, name: str = COOKIE, max_age_s: float | None = None
+) -> None:
+    """Give the browser its session, or another cookie that no script can read, for so long."""
+    age_s = request.app.state.service.settings.session_ttl_s if max_age_s is None else max_age_s
     response.set_cookie(
-        _cookie_name(request),
+        _full_name(request, name),
         value,
-        max_age=round(request.app.state.service.settings.session_ttl_s),
+        max_age=round(age_s),
         path="/",
         secure=_is_https(request),
         httponly=True,
@@ -71,16 +74,16 @@ def set_cookie(response: Response, request: Request, value: str) -> None:
     )
 
 
-def delete_cookie(response: Response, request: Request) -> None:
-    """Take the session from the browser."""
+def delete_cookie(response: Response, request: Request, name: str = COOKIE) -> None:
+    """Take the session, or another cookie, from the browser."""
     response.delete_cookie(
-        _cookie_name(request), path="/", secure=_is_https(request), httponly=True, samesite="lax"
+        _full_name(request, name), path="/", secure=_is_https(request), httponly=True, samesite="lax"
     )
 
 
-def _cookie_name(request: Request) -> str:
-    """Return the cookie's name; over HTTPS with the prefix that browsers give to no other host or path."""
-    return f"__Host-{COOKIE}" if _is_https(request) else COOKIE
+def _full_name(request: Request, name: str) -> str:
+    """Return what a cookie is called; over HTTPS with the prefix that browsers give to no other host or path."""
+    return f"__Host-{name}" if _is_https(request) else name
 
 
 def _is_https(request: Request) -> bool:

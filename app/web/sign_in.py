@@ -1,9 +1,12 @@
-"""Signing in, by name and password or with a token, and out: a session in a cookie that no script can read."""
+"""Signing in, by name and password or with a token, and out: a session in a cookie that no script can read.
+
+What the page's third way does, with GitHub, is in `github_sign_in`.
+"""
 
 from __future__ import annotations
 
 from math import ceil
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -11,6 +14,7 @@ from sqlalchemy.orm import Session
 from starlette.responses import RedirectResponse
 
 from app.api.deps import ServiceDep, SessionDep, read_body
+from app.config import ServiceSettings
 from app.domain.errors import AccessError
 from app.reports.words import count
 from app.services.sign_in import Browser, sign_in_by_password, sign_in_by_token, sign_out
@@ -21,6 +25,9 @@ from app.web.render import page
 from app.wiring import Service
 
 router = APIRouter()
+
+Way = Literal["name", "token", "github"]
+"""A way to sign in; what is wrong is said with the one that was tried."""
 
 MAX_FORM_B = 16 * 2**10
 
@@ -40,7 +47,7 @@ Form = Annotated[dict[str, str], Depends(read_form)]
 @router.get("/sign-in")
 def show_sign_in(request: Request, next: str = "/") -> Response:
     """Ask for name and password, or a token."""
-    return _form(request, local_path(next))
+    return sign_in_page(request, local_path(next))
 
 
 @router.post("/sign-in")
@@ -54,33 +61,33 @@ def _by_name(request: Request, service: Service, session: Session, form: dict[st
     name, password = form.get("name", ""), form.get("password", "")
     target, browser = local_path(form.get("next")), browser_of(request)
     if not name.strip() or not password:
-        return _form(request, target, "Give your name and your password.", status=401)
-    wait_s = _counted(service, user_name(name), browser)
+        return sign_in_page(request, target, "Give your name and your password.", status=401)
+    wait_s = counted(service, user_name(name), browser)
     if wait_s:
-        return _too_often(request, target, wait_s)
+        return too_often_page(request, target, wait_s)
     cookie = sign_in_by_password(session, service.settings, name, password, browser)
     if cookie is None:
-        return _form(request, target, "Name or password is wrong.", status=401)
+        return sign_in_page(request, target, "Name or password is wrong.", status=401)
     return signed_in(request, target, cookie)
 
 
 def _by_token(request: Request, service: Service, session: Session, form: dict[str, str]) -> Response:
     target, token, browser = local_path(form.get("next")), form.get("token", "").strip(), browser_of(request)
     if not token:
-        return _form(request, target, "Paste a token first.", status=401, by_token=True)
-    wait_s = _counted(service, None, browser)
+        return sign_in_page(request, target, "Paste a token first.", status=401, way="token")
+    wait_s = counted(service, None, browser)
     if wait_s:
-        return _too_often(request, target, wait_s, by_token=True)
+        return too_often_page(request, target, wait_s, way="token")
     try:
         cookie = sign_in_by_token(session, service.settings, token, browser)
     except AccessError as error:
-        return _form(request, target, str(error), status=401, by_token=True)
+        return sign_in_page(request, target, str(error), status=401, way="token")
     if cookie is None:
-        return _form(request, target, UNKNOWN_TOKEN, status=401, by_token=True)
+        return sign_in_page(request, target, UNKNOWN_TOKEN, status=401, way="token")
     return signed_in(request, target, cookie)
 
 
-def _counted(service: Service, name: str | None, browser: Browser) -> float:
+def counted(service: Service, name: str | None, browser: Browser) -> float:
     """Count an attempt, in a transaction of its own; return how long none is looked at [s]."""
     with service.database.session() as counting:
         return count_attempt(counting, name, browser.address)
@@ -93,8 +100,13 @@ def signed_in(request: Request, target: str, cookie: str) -> Response:
     return secure(response, request)
 
 
-def _too_often(request: Request, target: str, wait_s: float, *, by_token: bool = False) -> Response:
-    response = _form(request, target, too_often(wait_s), status=429, by_token=by_token)
+def too_often_page(request: Request, target: str, wait_s: float, *, way: Way = "name") -> Response:
+    """Answer whoever has tried too often."""
+    return waiting(sign_in_page(request, target, too_often(wait_s), status=429, way=way), wait_s)
+
+
+def waiting(response: Response, wait_s: float) -> Response:
+    """Have an answer say after how long the next try is worth it [s]."""
     response.headers["Retry-After"] = str(ceil(wait_s))
     return response
 
@@ -104,10 +116,20 @@ def too_often(wait_s: float) -> str:
     return f"Too many attempts to sign in. The next one is looked at in {count(ceil(wait_s / 60), 'minute')}."
 
 
-def _form(
-    request: Request, target: str, problem: str | None = None, *, status: int = 200, by_token: bool = False
+def sign_in_page(
+    request: Request, target: str, problem: str | None = None, *, status: int = 200, way: Way = "name"
 ) -> Response:
-    return page(request, "sign_in.html", status=status, next=target, problem=problem, by_token=by_token)
+    """Show the ways to sign in; `problem` is with the one that was tried."""
+    settings: ServiceSettings = request.app.state.service.settings
+    return page(
+        request,
+        "sign_in.html",
+        status=status,
+        next=target,
+        problem=problem,
+        way=way,
+        with_github=settings.has_github_login,
+    )
 
 
 def browser_of(request: Request) -> Browser:

@@ -121,7 +121,7 @@ class Connection:
             auth,
             base_url=self._api,
             timeout=CALL_S,
-            ssl_verify=_trusted(),
+            ssl_verify=trusted(),
             auto_retry=False,
             http_cache=False,  # `remembered` asks conditionally where that pays
             follow_redirects=False,
@@ -143,7 +143,7 @@ class Connection:
 
 
 @cache
-def _trusted() -> ssl.SSLContext:
+def trusted() -> ssl.SSLContext:
     """Return what certificates are held against, read once: the kit makes a connection for each call."""
     import httpx
 

@@ -9,9 +9,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from app.config import ServiceSettings
-from app.domain.errors import RatchetError, UnavailableError
+from app.domain.errors import AccessError, RatchetError, UnavailableError
 from app.domain.forge import Place
 from app.integrations.github.connection import Connection, Credentials, told
+from app.integrations.github.identity import NotSetUpError, SignInApp, identify
 from app.integrations.github.signature import secrets_of
 
 PERMISSIONS = {
@@ -51,6 +52,12 @@ def inspect(settings: ServiceSettings, repository: str | None) -> Iterator[Findi
         settings: the service's.
         repository: `owner/name` that a token should reach; not needed for an app.
     """
+    yield from _connected(settings, repository)
+    if settings.has_github_login:
+        yield _sign_in(settings)
+
+
+def _connected(settings: ServiceSettings, repository: str | None) -> Iterator[Finding]:
     if not settings.has_github:
         yield Finding("Identity", False, "Ratchet is known to no GitHub", _connect())
         return
@@ -204,6 +211,21 @@ def _secret(settings: ServiceSettings) -> Finding:
         advice = "put the webhook's secret into a file, and name it by RATCHET_GITHUB_WEBHOOK_SECRET_FILE"
         return Finding("Secret", False, "no message is taken: no secret is set", advice)
     return Finding("Secret", True, "two are taken, while it is changed" if len(secrets) > 1 else "one is set")
+
+
+def _sign_in(settings: ServiceSettings) -> Finding:
+    """Say whether GitHub takes id and secret: of a code that it never gave out it says so only after it took those."""
+    app = SignInApp.of(settings)
+    try:
+        identify(app, "of the doctor", "of the doctor")
+    except AccessError:
+        return Finding("Sign-in", True, f"people are sent back to {app.back_to}")
+    except NotSetUpError as error:
+        advice = f"set the app's client id and secret, and its callback address to {app.back_to}"
+        return Finding("Sign-in", False, str(error), advice)
+    except UnavailableError as error:
+        return Finding("Sign-in", False, str(error), "try again")
+    return Finding("Sign-in", False, "GitHub takes any code", "is RATCHET_GITHUB_URL a GitHub?")
 
 
 def _address(settings: ServiceSettings) -> Finding:

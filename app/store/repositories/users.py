@@ -9,7 +9,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.store.tables import Membership, Project, User
+from app.store.tables import GitHubAccount, Membership, Project, User
 
 
 class ProjectRole(NamedTuple):
@@ -70,15 +70,16 @@ def all_roles(session: Session) -> Sequence[tuple[int, str, str]]:
     return [(row[0], row[1], row[2]) for row in session.execute(query)]
 
 
-def members(session: Session, project_id: int) -> Sequence[tuple[User, str]]:
-    """Return the people who have a role in a project with that role, by name."""
+def members(session: Session, project_id: int) -> Sequence[tuple[User, str, str | None]]:
+    """Return the people who have a role in a project with that role and their login on GitHub, by name."""
     query = (
-        select(User, Membership.role)
+        select(User, Membership.role, GitHubAccount.login)
         .join(Membership, Membership.user_id == User.id)
+        .outerjoin(GitHubAccount, GitHubAccount.user_id == User.id)
         .where(Membership.project_id == project_id)
         .order_by(User.name)
     )
-    return [(row[0], row[1]) for row in session.execute(query)]
+    return [(row[0], row[1], row[2]) for row in session.execute(query)]
 
 
 def role_in(session: Session, user_id: int, project_id: int) -> str | None:

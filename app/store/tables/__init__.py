@@ -24,7 +24,14 @@ from app.store.tables.projects import BenchmarkCase, Commit, Project
 from app.store.tables.restorations import Restoration
 from app.store.tables.service import AuditLog, BrowserSession, Key, Outbox, Tally, Token
 from app.store.tables.triggers import MeasureRequest, MergeGroup, Schedule, ScheduleTick
-from app.store.tables.users import Membership, SavedSearch, SignInAttempts, User
+from app.store.tables.users import (
+    GitHubAccount,
+    GitHubVisit,
+    Membership,
+    SavedSearch,
+    SignInAttempts,
+    User,
+)
 from app.store.tables.work import Attempt, Job, LeaseDevice, Request, RequestJob
 
 __all__ = [
@@ -46,6 +53,8 @@ __all__ = [
     "Environment",
     "Epoch",
     "Estimate",
+    "GitHubAccount",
+    "GitHubVisit",
     "History",
     "Invocation",
     "Job",

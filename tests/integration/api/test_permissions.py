@@ -185,9 +185,13 @@ ROUTES: dict[tuple[str, str], Way] = {
     ("GET", "/measure/{request_id}"): Way(May.READ, "/measure/1"),
     ("GET", "/sign-in"): Way(May.ANYONE, "/sign-in"),
     ("POST", "/sign-in"): Way(May.NOBODY, "/sign-in", form={"token": "wrong"}),
+    ("POST", "/sign-in/github"): Way(May.ANYONE, "/sign-in/github", form={}),
+    ("GET", "/sign-in/github/callback"): Way(May.NOBODY, "/sign-in/github/callback?state=x&code=y"),
     ("POST", "/sign-out"): Way(May.ANYONE, "/sign-out", form={}),
     ("GET", "/me"): Way(May.SIGNED_IN, "/me"),
     ("POST", "/me/password"): Way(May.BE_SOMEBODY, "/me/password", form={"old": "x", "new": "y"}),
+    ("POST", "/me/github"): Way(May.BE_SOMEBODY, "/me/github", form={}),
+    ("POST", "/me/github/unlink"): Way(May.NOBODY, "/me/github/unlink", form={}),
     ("POST", "/me/sessions/end"): Way(May.BE_SOMEBODY, "/me/sessions/end", form={}),
     ("POST", "/me/sessions/{number}/end"): Way(May.NOBODY, "/me/sessions/1/end", form={}),
     ("POST", "/me/tokens"): Way(May.BE_SOMEBODY, "/me/tokens", form={"name": ""}),
@@ -261,6 +265,7 @@ TOKENS: dict[str, set[May]] = {
 @pytest.fixture
 def hosted(service: Service) -> Service:
     """A service with something of everything in one project, and people and tokens of every kind."""
+    service.settings.github_login_client_id = "Iv1.0"
     bundles = service.settings.data_dir / "bundles"
     bundles.mkdir(parents=True)
     (bundles / BUNDLE).write_bytes(b"# v2 git bundle\n")
@@ -450,6 +455,7 @@ def test_nobody_has_what_is_somebody_elses(hosted: Service, name: str) -> None:
     own = {key: status for key, status in answers.items() if key[1].startswith("/me/")}
     assert set(own.values()) == {404}
     assert answers[("POST", "/sign-in")] == 401
+    assert answers[("GET", "/sign-in/github/callback")] == 401
     assert answers[("POST", "/webhooks/github")] == 503
     with hosted.database.session() as session:
         kept = [session.scalar(select(func.count()).select_from(t)) for t in (SavedSearch, BrowserSession)]

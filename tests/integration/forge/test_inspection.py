@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from app.cli import run
+from app.cli import USAGE, run
 from app.integrations.github.inspection import EVENTS, PERMISSIONS
 from app.integrations.github.manifest import ASKED_FOR, app_manifest
 from tests.factories.fake_github import APP_ID, FakeGitHub
+from tests.factories.github_people import CLIENT_ID, CLIENT_SECRET, GitHubPeople
 
 ADDRESS = "https://ratchet.example"
 
@@ -64,6 +65,35 @@ def test_a_connection_that_works_is_told_so(capsys: pytest.CaptureFixture[str]) 
     assert list(found) == [
         *("App", "Permissions", "Events", "Installations", "Webhook", "Messages", "Secret", "Address")
     ]
+
+
+def test_id_and_secret_that_people_sign_in_with_are_tried(
+    capsys: pytest.CaptureFixture[str], connected: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    people = GitHubPeople()
+    (tmp_path / "login").write_text(CLIENT_SECRET)
+    with people.serving():
+        connected.setenv("RATCHET_GITHUB_URL", people.url)
+        connected.setenv("RATCHET_GITHUB_LOGIN_CLIENT_ID", CLIENT_ID)
+        connected.setenv("RATCHET_GITHUB_LOGIN_SECRET_FILE", str(tmp_path / "login"))
+        status, found = doctor(capsys)
+        assert (status, found["Sign-in"]["says"]) == (
+            0,
+            f"people are sent back to {ADDRESS}/sign-in/github/callback",
+        )
+        (tmp_path / "login").write_text("another")
+        status, found = doctor(capsys)
+    assert status == 1
+    assert "incorrect_client_credentials" in found["Sign-in"]["says"]
+    assert "its callback address to https://ratchet.example/sign-in" in found["Sign-in"]["advice"]
+
+
+def test_secret_without_its_id_is_wrong_usage(
+    capsys: pytest.CaptureFixture[str], connected: pytest.MonkeyPatch
+) -> None:
+    connected.setenv("RATCHET_GITHUB_LOGIN_SECRET_FILE", "/secret")
+    assert run(["github", "doctor"]) == USAGE
+    assert "RATCHET_GITHUB_LOGIN_CLIENT_ID is not set" in capsys.readouterr().err
 
 
 def test_for_people_it_says_what_to_do(capsys: pytest.CaptureFixture[str], github: FakeGitHub) -> None:

@@ -9,6 +9,7 @@ from sqlalchemy import Engine, text
 from sqlalchemy.orm import Session
 
 from app.services.access import Scope, digest
+from app.services.passwords import is_password
 from app.services.sign_in import principal_of_cookie
 from app.store.migrate import migrate
 from tests.integration.migrations.test_migrations import empty
@@ -60,3 +61,19 @@ def test_taken_back_it_leaves_no_token_of_a_persons_alive(empty: Engine) -> None
     with empty.connect() as connection:
         alive = connection.scalars(text("select name from token where revoked_at is null")).all()
         assert alive == ["ci"]
+
+
+def test_person_without_a_password_has_none_that_is_right_in_the_release_before(empty: Engine) -> None:
+    migrate(empty, "0021")
+    with empty.begin() as connection:
+        connection.execute(text("insert into user_account (name, display_name) values ('ada', 'Ada')"))
+        connection.execute(
+            text(
+                "insert into github_account (user_id, github_id, login, by_organization) values (1, 7, 'a', true)"
+            )
+        )
+    migrate(empty, "-1")
+    with empty.connect() as connection:
+        stored = connection.scalars(text("select password_hash from user_account")).one()
+    assert stored == ""
+    assert not is_password(stored, "")

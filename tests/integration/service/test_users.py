@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from app.store.repositories import projects, users
 from app.store.tables import AuditLog, BrowserSession, User
 from app.wiring import Service
 from tests.factories.browser import SAME_ORIGIN, browser
+from tests.factories.github_people import GitHubPeople, said
 from tests.factories.people import PASSWORD, browser_of, person, sign_in_as
 
 pytestmark = pytest.mark.postgres
@@ -35,6 +36,16 @@ def ratchet(service: Service, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
         return status, said.out, said.err
 
     return call
+
+
+@pytest.fixture
+def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[GitHubPeople]:
+    """The GitHub of the service's settings, where Ada-K has the number 7."""
+    github = GitHubPeople()
+    github.person("Ada-K", 7)
+    with github.serving():
+        monkeypatch.setenv("RATCHET_GITHUB_URL", github.url)
+        yield github
 
 
 def listed(ratchet: Ratchet) -> dict[str, dict[str, Any]]:
@@ -88,11 +99,69 @@ def test_list_is_a_table_that_tells_roles_and_state(ratchet: Ratchet, service: S
     ratchet("disable", "ada")
     _, out, _ = ratchet("list")
     heading, ada, bob = out.splitlines()
-    assert heading.split() == ["NAME", "CALLED", "E-MAIL", "ROLES", "SINCE", "STATE"]
+    assert heading.split() == ["NAME", "CALLED", "E-MAIL", "GITHUB", "ROLES", "SINCE", "STATE"]
     assert "viewer of acme/speech, admin of acme/vision" in ada
     assert ada.endswith("disabled")
     assert "admin of the installation" in bob
     assert bob.endswith("live")
+
+
+def test_account_on_github_is_linked_by_its_number_and_unlinked(
+    ratchet: Ratchet, github: GitHubPeople
+) -> None:
+    ratchet("add", "ada")
+    assert ratchet("link", "ada", "--github", "Ada-K") == (0, "linked: ada with Ada-K (number 7)\n", "")
+    facts = listed(ratchet)["ada"]
+    assert (facts["github"], facts["github_id"], facts["has_password"]) == ("Ada-K", 7, True)
+    assert "Ada-K" in ratchet("list")[1]
+    assert ratchet("link", "ada", "--undo") == (0, "unlinked: ada from Ada-K\n", "")
+    assert listed(ratchet)["ada"]["github"] is None
+
+
+def test_person_who_is_added_with_an_account_on_github_is_asked_for_no_password(
+    ratchet: Ratchet, service: Service, github: GitHubPeople
+) -> None:
+    assert ratchet("add", "ada", "--github", "Ada-K", password="")[0] == 0
+    facts = listed(ratchet)["ada"]
+    assert (facts["github_id"], facts["has_password"]) == (7, False)
+    assert sign_in_as(browser(service), "ada", "").status_code == 401
+
+
+def test_number_of_an_account_may_be_given_where_github_cannot_be_asked(
+    ratchet: Ratchet, github: GitHubPeople
+) -> None:
+    github.moods["/api/v3/users/Ada-K"] = said(401, b'{"message": "Must authenticate"}')
+    status, _, why = ratchet("add", "ada", "--github", "Ada-K")
+    assert status == FAULT
+    assert "GitHub answered 401 Must authenticate. Try again, or give the number" in why
+    assert listed(ratchet) == {}
+    assert ratchet("add", "ada", "--github", "Ada-K", "--github-id", "7")[0] == 0
+    assert listed(ratchet)["ada"]["github_id"] == 7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "why"),
+    [
+        (("link", "ada"), USAGE, "either --github LOGIN or --undo"),
+        (("link", "ada", "--github", "Ada-K", "--undo"), USAGE, "either --github LOGIN or --undo"),
+        (("link", "ada", "--github-id", "7"), USAGE, "--github-id needs --github"),
+        (("link", "ada", "--undo"), DATA, "'ada' has no GitHub account"),
+        (("link", "ada", "--github", "nobody"), DATA, "GitHub knows no account 'nobody'"),
+        (("link", "ada", "--github", "Ada-K"), FAULT, "'Ada-K' is linked to somebody else here"),
+        (("link", "bob", "--github", "carla"), FAULT, "'bob' has the GitHub account 'Ada-K'"),
+        (("add", "eve", "--github", "Ada-K"), FAULT, "'Ada-K' is linked to somebody else here"),
+    ],
+)
+def test_account_that_cannot_be_linked_is_told(
+    ratchet: Ratchet, github: GitHubPeople, arguments: tuple[str, ...], status: int, why: str
+) -> None:
+    github.person("carla", 12)
+    ratchet("add", "ada")
+    ratchet("add", "bob", "--github", "Ada-K")
+    told = ratchet(*arguments)
+    assert told[0] == status
+    assert why in told[2]
+    assert {name: facts["github"] for name, facts in listed(ratchet).items()} == {"ada": None, "bob": "Ada-K"}
 
 
 def test_other_password_ends_the_sessions(ratchet: Ratchet, service: Service) -> None:

@@ -11,8 +11,10 @@ from fastapi.testclient import TestClient
 from playwright.sync_api import Browser
 
 from app.domain.week import week_of
+from app.integrations.github.identity import Account
 from app.services.access import Role, Scope, issue_token
 from app.services.alerts.raise_alerts import raise_alerts
+from app.services.github_accounts import link_account
 from app.services.sign_in import Browser as Elsewhere
 from app.services.sign_in import begin_session
 from app.store.repositories import saved_searches
@@ -71,7 +73,9 @@ def address(service: Service, client: TestClient, admin_token: str) -> Iterator[
         stored.device(session, stored.worker(session), "cpu-xeon-platinum-8488c-8t")
         stored.check(session, results.regressed())
         stored.check(session, results.running())
+        service.settings.github_login_client_id = "Iv1.0"
         ada = person(session, "ada", {"acme/vision": Role.ADMIN, "acme/speech": Role.VIEWER})
+        link_account(session, ada, Account(7, "Ada-K"), by="service")
         saved_searches.keep(session, ada.id, "/series", "mine", "q=resize")
         begin_session(session, service.settings, ada, Elsewhere())
         its = {"project_id": 1, "user_id": ada.id}
