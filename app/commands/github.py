@@ -76,10 +76,10 @@ def manifest(url: str, name: str, organization: str | None, web: str) -> None:
 @click.option(
     "--organization", help="The organization that the app should belong to; default your own account."
 )
-@click.option("--into", type=click.Path(path_type=Path), help="Folder for its key and secret.")
+@click.option("--into", type=click.Path(path_type=Path), help="Folder for its key and secrets.")
 @click.option("--port", default=0, help="Port of the page on this machine; default any.")
 def connect(url: str, name: str, organization: str | None, into: Path | None, port: int) -> None:
-    """Have GitHub make the app from a page on this machine, and keep its key and secret here."""
+    """Have GitHub make the app from a page on this machine, and keep its key and secrets here."""
     from app.commands.github_connect import Connecting, Wanted
 
     known = _settings()
@@ -94,4 +94,7 @@ def connect(url: str, name: str, organization: str | None, into: Path | None, po
     click.echo(f"export RATCHET_GITHUB_APP_ID={made.id}")
     click.echo(f"export RATCHET_GITHUB_KEY_FILE={shlex.quote(str(wanted.key_file))}")
     click.echo(f"export RATCHET_GITHUB_WEBHOOK_SECRET_FILE={shlex.quote(str(wanted.secret_file))}")
+    click.echo("# People can sign in by it, too (docs/operations.md):")
+    click.echo(f"# export RATCHET_GITHUB_LOGIN_CLIENT_ID={made.client_id}")
+    click.echo(f"# export RATCHET_GITHUB_LOGIN_SECRET_FILE={shlex.quote(str(wanted.login_secret_file))}")
     click.echo(f"\nInstall it: {made.page}/installations/new\nThen: ratchet github doctor", err=True)

@@ -1,4 +1,4 @@
-"""`ratchet github connect`: a page on this machine from which GitHub makes the app, and gives us its key and secret."""
+"""`ratchet github connect`: a page on this machine from which GitHub makes the app; its key and secrets are kept."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.integrations.github.manifest import app_manifest, creation_page
 from app.local.data_dir import write_secret
 from app.web.render import standalone
 
-KEY_FILE, SECRET_FILE = "app.pem", "webhook-secret"
+KEY_FILE, SECRET_FILE, LOGIN_SECRET_FILE = "app.pem", "webhook-secret", "login-secret"
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,18 @@ class Wanted:
         """Where its webhook's secret goes."""
         return self.into / SECRET_FILE
 
+    @property
+    def login_secret_file(self) -> Path:
+        """Where the secret goes that people sign in by."""
+        return self.into / LOGIN_SECRET_FILE
+
 
 class Connecting:
     """The page, from its first request until GitHub has sent the browser back with what was made."""
 
     def __init__(self, wanted: Wanted, port: int = 0) -> None:
         """Listen on this machine's loopback. Raises ConflictError where there are an app's files already."""
-        for path in (wanted.key_file, wanted.secret_file):
+        for path in (wanted.key_file, wanted.secret_file, wanted.login_secret_file):
             if path.exists():
                 raise ConflictError(
                     f"{path} exists, and may be the key of another app; name a new folder by --into"
@@ -107,6 +112,7 @@ class Connecting:
     def _keep(self, made: CreatedApp) -> None:
         write_secret(self._wanted.key_file, made.private_key.strip())
         write_secret(self._wanted.secret_file, made.webhook_secret)
+        write_secret(self._wanted.login_secret_file, made.client_secret)
         self.created = made
         threading.Thread(target=self._server.shutdown, daemon=True).start()
 

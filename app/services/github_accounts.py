@@ -22,9 +22,9 @@ def link_account(session: Session, user: User, account: Account, *, by: str) -> 
     if known is not None and known.github_id == account.id:
         known.login, known.by_organization = account.login, False
     elif known is not None:
-        raise ConflictError(f"{user.name!r} has the GitHub account {known.login!r}: unlink that first")
+        raise ConflictError(f"“{user.name}” has the GitHub account “{known.login}”: unlink that first")
     elif not github_accounts.link(session, user.id, account.id, account.login, by_organization=False):
-        raise ConflictError(f"the GitHub account {account.login!r} is linked to somebody else here")
+        raise ConflictError(f"the GitHub account “{account.login}” is linked to somebody else here")
     _note(session, "user.github_linked", user, account.login, account.id, by)
 
 
@@ -35,7 +35,7 @@ def unlink_account(session: Session, user: User, *, by: str, but: str | None = N
     """
     gone = github_accounts.unlink(session, user.id)
     if gone is None:
-        raise NotFoundError(f"{user.name!r} has no GitHub account that is linked")
+        raise NotFoundError(f"no GitHub account of “{user.name}” is linked")
     browsers.end_of_user(session, user.id, but=but)
     _note(session, "user.github_unlinked", user, gone.login, gone.github_id, by)
     return gone

@@ -60,12 +60,12 @@ LATE = (
     "back from GitHub within {minutes}."
 )
 UNKNOWN = (
-    "The GitHub account “{login}” does not sign in here. Ask whoever administers this service to link it with yours: "
-    "ratchet user link NAME --github {login}"
+    "The GitHub account “{login}” does not sign in here. Ask whoever administers this service to link it with yours "
+    "(ratchet user link NAME --github {login})."
 )
 OF_ORGANIZATION = (
-    " Members of some organizations sign in unasked: see that yours counts you as one, and that it allows this "
-    "application."
+    " An organization that lets its members in has to have allowed this application, and you to have accepted its "
+    "invitation."
 )
 BUSY = "GitHub takes no more questions just now. Try again in {minutes}, or sign in another way."
 AWAY = "GitHub does not answer as it should just now. Try again in a minute, or sign in another way."
@@ -220,14 +220,19 @@ def _failed(
 def _told(problem: AccessError | ConflictError | UnavailableError) -> tuple[int, str, float]:
     """Return status, sentence, and after how long to try again [s]; 0 where waiting is not what helps."""
     if isinstance(problem, AccessError):
-        return 401, f"{str(problem)[0].upper()}{str(problem)[1:]}. Begin again.", 0
+        return 401, f"{_sentence(problem)} Begin again.", 0
     if isinstance(problem, ConflictError):
-        return 409, f"{problem}.", 0
+        return 409, _sentence(problem), 0
     if isinstance(problem, ForgeBusyError):
         return 503, BUSY.format(minutes=count(ceil(problem.wait_s / 60), "minute")), problem.wait_s
     if isinstance(problem, NotSetUpError):
         return 503, NOT_SET_UP, 0
     return 503, AWAY, AWAY_S
+
+
+def _sentence(problem: Exception) -> str:
+    text = str(problem)
+    return f"{text[0].upper()}{text[1:]}."
 
 
 # --- no more ---

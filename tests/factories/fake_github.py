@@ -315,6 +315,8 @@ def _create_app(github: FakeGitHub, found: list[Any], query: Any, body: Any) -> 
         "html_url": page,
         "pem": "a key\n",
         "webhook_secret": "s3cret",
+        "client_id": "Iv1.0",
+        "client_secret": "an0ther",
     }
     return 201, {}, told
 

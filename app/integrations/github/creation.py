@@ -12,13 +12,18 @@ from app.integrations.github.connection import Connection, Credentials, told
 
 @dataclass(frozen=True)
 class CreatedApp:
-    """An app that GitHub has just made: id, name, page there, its private key (PEM), the secret of its webhook."""
+    """An app that GitHub has just made: id, name, page there, its private key (PEM), the secret of its webhook.
+
+    People sign in by its client id and client secret.
+    """
 
     id: int
     name: str
     page: str
+    client_id: str
     private_key: str = field(repr=False)
     webhook_secret: str = field(repr=False)
+    client_secret: str = field(repr=False)
 
 
 def take_created_app(api: str, code: str) -> CreatedApp:
@@ -30,6 +35,8 @@ def take_created_app(api: str, code: str) -> CreatedApp:
         int(made["id"]),
         str(made["name"]),
         str(made["html_url"]),
+        str(made["client_id"]),
         str(made["pem"]),
         str(made["webhook_secret"]),
+        str(made["client_secret"]),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.integrations.github.identity import CALLBACK
 from app.integrations.github.inspection import EVENTS, PERMISSIONS
 
 ASKED_FOR = {**PERMISSIONS, "issues": "write"}
@@ -11,7 +12,7 @@ ASKED_FOR = {**PERMISSIONS, "issues": "write"}
 
 
 def app_manifest(url: str, name: str, *, back_to: str = "") -> dict[str, Any]:
-    """Return the manifest: what the app may do, what it is told of, and where.
+    """Return the manifest: what the app may do, what it is told of, and where; people can sign in by it.
 
     Args:
         url: where GitHub reaches the service.
@@ -23,6 +24,7 @@ def app_manifest(url: str, name: str, *, back_to: str = "") -> dict[str, Any]:
         **({"redirect_url": back_to} if back_to else {}),
         "name": name,
         "url": address,
+        "callback_urls": [f"{address}{CALLBACK}"],
         "hook_attributes": {"url": f"{address}/webhooks/github", "active": True},
         "public": False,
         "default_permissions": dict(ASKED_FOR),

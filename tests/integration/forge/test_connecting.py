@@ -57,6 +57,7 @@ def test_the_form_asks_github_for_the_app_that_the_manifest_describes(
     to, state, manifest = begin(connecting)
     assert to == f"{github.url}/organizations/acme/settings/apps/new"
     assert len(state) > 20
+    assert manifest["callback_urls"] == [f"{SERVICE}/sign-in/github/callback"]
     assert manifest == app_manifest(SERVICE, "Ratchet of acme", back_to=f"{connecting.address}/created")
 
 
@@ -67,10 +68,12 @@ def test_what_github_made_is_kept_for_its_owner_alone(connecting: Connecting, wa
     assert "Ratchet &lt;b&gt; is made" in page.text
     assert "/apps/ratchet/installations/new" in page.text
     assert (wanted.key_file.read_text(), wanted.secret_file.read_text()) == ("a key\n", "s3cret\n")
-    assert {path.stat().st_mode & 0o777 for path in (wanted.key_file, wanted.secret_file)} == {0o600}
+    assert wanted.login_secret_file.read_text() == "an0ther\n"
+    assert {path.stat().st_mode & 0o777 for path in wanted.into.iterdir()} == {0o600}
     assert connecting.created is not None
     assert str(connecting.created.id) == APP_ID
-    assert "s3cret" not in repr(connecting.created)
+    assert connecting.created.client_id == "Iv1.0"
+    assert not [secret for secret in ("a key", "s3cret", "an0ther") if secret in repr(connecting.created)]
 
 
 def test_who_was_not_sent_by_our_page_is_refused(connecting: Connecting, wanted: Wanted) -> None:

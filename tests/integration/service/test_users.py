@@ -145,11 +145,11 @@ def test_number_of_an_account_may_be_given_where_github_cannot_be_asked(
         (("link", "ada"), USAGE, "either --github LOGIN or --undo"),
         (("link", "ada", "--github", "Ada-K", "--undo"), USAGE, "either --github LOGIN or --undo"),
         (("link", "ada", "--github-id", "7"), USAGE, "--github-id needs --github"),
-        (("link", "ada", "--undo"), DATA, "'ada' has no GitHub account"),
+        (("link", "ada", "--undo"), DATA, "no GitHub account of “ada” is linked"),
         (("link", "ada", "--github", "nobody"), DATA, "GitHub knows no account 'nobody'"),
-        (("link", "ada", "--github", "Ada-K"), FAULT, "'Ada-K' is linked to somebody else here"),
-        (("link", "bob", "--github", "carla"), FAULT, "'bob' has the GitHub account 'Ada-K'"),
-        (("add", "eve", "--github", "Ada-K"), FAULT, "'Ada-K' is linked to somebody else here"),
+        (("link", "ada", "--github", "Ada-K"), FAULT, "“Ada-K” is linked to somebody else here"),
+        (("link", "bob", "--github", "carla"), FAULT, "“bob” has the GitHub account “Ada-K”"),
+        (("add", "eve", "--github", "Ada-K"), FAULT, "“Ada-K” is linked to somebody else here"),
     ],
 )
 def test_account_that_cannot_be_linked_is_told(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from html import unescape
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -14,12 +16,13 @@ from fastapi.testclient import TestClient
 from httpx import Response
 from sqlalchemy import func, select
 
-from app.integrations.github.identity import Account
+from app.integrations.github.identity import Account, Identity
 from app.services.access import Role
 from app.services.add_user import add_user
 from app.services.change_user import disable_user, enable_user, set_password
 from app.services.github_accounts import link_account, unlink_account
-from app.services.github_sign_in import WITHIN
+from app.services.github_sign_in import WITHIN, sign_in_by_github
+from app.services.sign_in import Browser
 from app.services.throttle import OF_ADDRESS
 from app.store.repositories import github_accounts, projects, users
 from app.store.tables import (
@@ -364,6 +367,30 @@ def test_member_gets_the_configured_role_in_every_project_that_there_is(
         assert [its.project for its in users.roles(session, carla.id)] == ["acme/speech"], "given once"
 
 
+def test_member_who_comes_in_twice_at_once_is_made_once(linked: Service) -> None:
+    linked.settings.github_login_orgs = "acme"
+    carla = Identity(Account(12, "carla"), ("acme",))
+
+    def come_in(before_the_end: Callable[[], object] = lambda: None) -> str | None:
+        with linked.database.session() as session:
+            cookie = sign_in_by_github(session, linked.settings, carla, Browser())
+            before_the_end()
+            return cookie
+
+    with ThreadPoolExecutor() as beside:
+        late: list[Future[str | None]] = []
+
+        def have_another_wait() -> None:
+            late.append(beside.submit(come_in))
+            time.sleep(0.5)
+            assert not late[0].done()
+
+        cookies = {come_in(have_another_wait), late[0].result()}
+    assert len(cookies - {None}) == 2
+    with linked.database.session() as session:
+        assert session.scalars(select(User.name).where(User.name.startswith("carla"))).all() == ["carla"]
+
+
 @pytest.mark.parametrize("state", ["pending", ""])
 def test_who_was_only_invited_or_is_no_member_is_not_made(
     linked: Service, github: GitHubPeople, state: str
@@ -529,7 +556,7 @@ def test_person_links_an_account_by_going_there(linked: Service, github: GitHubP
     github.person("bobby", 21)
     answer = bob.get(sent_back(leave(bob, "/me/github")))
     assert (answer.status_code, answer.headers["location"]) == (303, "/me")
-    assert "signs in bobby number 21" in shown(bob, "/me").text
+    assert "signs you in bobby number 21" in shown(bob, "/me").text
     assert deeds(linked)[-1] == ("bob", "user.github_linked", "bob", {"github": "bobby", "github_id": 21})
     client = browser(linked)
     assert sign_in(client).status_code == 303
