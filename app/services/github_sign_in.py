@@ -133,7 +133,9 @@ def _named_like(session: Session, login: str) -> User | None:
     return None
 
 
-def link_own(session: Session, person: Principal | None, visit: GitHubVisit, identity: Identity) -> None:
+def link_own(
+    session: Session, person: Principal | None, visit: GitHubVisit, identity: Identity, browser: Browser
+) -> None:
     """Link the account that a person has shown at GitHub to their own here.
 
     Raises AccessError where somebody else, or nobody, is signed in by now, and what `link_account` raises.
@@ -143,3 +145,4 @@ def link_own(session: Session, person: Principal | None, visit: GitHubVisit, ide
             "who began to link a GitHub account is not signed in here any more; nothing was linked"
         )
     link_account(session, users.one(session, person.user_id), identity.account, by=person.name)
+    forget_attempts(session, None, browser.address)

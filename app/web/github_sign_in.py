@@ -187,7 +187,7 @@ def _link(
     request: Request, service: Service, visit: GitHubVisit, browser: Browser, identity: Identity
 ) -> Response:
     with service.database.session() as session:
-        link_own(session, look(request, service, session), visit, identity)
+        link_own(session, look(request, service, session), visit, identity, browser)
     return secure(RedirectResponse(visit.next, 303), request)
 
 

@@ -558,6 +558,8 @@ def test_person_links_an_account_by_going_there(linked: Service, github: GitHubP
     assert (answer.status_code, answer.headers["location"]) == (303, "/me")
     assert "signs you in bobby number 21" in shown(bob, "/me").text
     assert deeds(linked)[-1] == ("bob", "user.github_linked", "bob", {"github": "bobby", "github_id": 21})
+    with linked.database.session() as session:
+        assert session.scalars(select(SignInAttempts.attempts)).all() == [0]
     client = browser(linked)
     assert sign_in(client).status_code == 303
     assert "bob Sign out" in shown(client, "/me").text
