@@ -19,9 +19,9 @@ ORGANIZATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 BROKERS = ("redis://", "rediss://", "redis+socket://")
 """How the address of a Redis begins."""
 
-SHORTEST_D = {"keep_raw_days": 30, "keep_webhooks_days": 7, "keep_audit_days": 30}
-"""What may not be forgotten sooner [d]: suspicions stand for weeks, messages of GitHub may come again after three days,
-and the audit log is nothing that a setting empties."""
+SHORTEST_D = {"keep_raw_days": 30, "keep_weekly_days": 30, "keep_webhooks_days": 7, "keep_audit_days": 30}
+"""What may not be forgotten sooner [d]: suspicions stand for weeks, the last week's report would be made and announced
+again, messages of GitHub may come again after three days, and the audit log is nothing that a setting empties."""
 
 
 def default_data_dir() -> Path:
@@ -122,6 +122,12 @@ class ServiceSettings(BaseSettings):
         ge=0,
         le=36_500,
         description="how long a check's report is kept as it was rendered when that was concluded; 0: for ever [d]",
+    )
+    keep_weekly_days: int = Field(
+        1_095,
+        ge=0,
+        le=36_500,
+        description="how long weekly reports are kept as they were made; 0: for ever [d]",
     )
     keep_webhooks_days: int = Field(
         14,

@@ -39,6 +39,12 @@ POLICIES = (
     Policy("logs", "runs with logs", "keep_logs_days", forget_logs),
     Policy("reports", "reports", "keep_reports_days", partial(delete_rows, kind=retention.REPORTS)),
     Policy(
+        "weekly",
+        "weekly reports",
+        "keep_weekly_days",
+        partial(delete_rows, kind=retention.WEEKLY_REPORTS),
+    ),
+    Policy(
         "webhooks",
         "messages of GitHub",
         "keep_webhooks_days",

@@ -144,6 +144,12 @@ REPORTS = Rows(
     key="check_id",
     size="pg_column_size(html_gz) + 40",
 )
+WEEKLY_REPORTS = Rows(
+    "weekly_report",
+    _arrived("weekly_report"),
+    size="pg_column_size(html_gz) + 100",
+    is_in_order=False,  # one that is made again has the time of then
+)
 DELIVERIES = Rows(
     "delivery",
     _arrived("delivery", "received_at", which="outcome is not null"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import Any
 
 import pytest
@@ -201,6 +202,29 @@ def test_report_that_was_never_made_is_made_while_it_would_be_kept(years: Years)
     with years.service.database.session() as session:
         find_lost_hints(session, years.service.settings)
     assert years.ask("select count(*) from outbox where topic = 'check.render'") == 1
+
+
+def keep_weekly(years: Years, monday: str) -> None:
+    years.do(
+        "insert into weekly_report (monday, headline, html_gz) values (:monday, 'all is well', :html)",
+        monday=monday,
+        html=gzip.compress(b"as it was"),
+    )
+
+
+def test_weekly_reports_go_after_three_years_and_the_week_is_still_shown(years: Years) -> None:
+    keep_weekly(years, "2026-10-05")
+    years.go_by(1_000)
+    assert "weekly" not in years.prune()
+    keep_weekly(years, "2026-10-12")
+    years.go_by(100)
+    assert years.prune()["weekly"] == 1
+    page = years.poster.client.get(
+        "/weekly/2026-W41", headers={"Authorization": f"Bearer {years.poster.token}"}
+    )
+    assert "as it was" not in page.text
+    assert "Efficiency of the week" in page.text
+    assert years.ask("select monday::text from weekly_report") == "2026-10-12"
 
 
 def test_messages_of_github_go_once_they_were_looked_at(years: Years) -> None:
