@@ -16,6 +16,7 @@ from app.store.session import Database
 if TYPE_CHECKING:
     from app.integrations.dcgm import Prometheus
     from app.integrations.forge import Forge
+    from app.services.weekly.current import CurrentReports
 
 
 class Service:
@@ -61,6 +62,20 @@ class Service:
         from app.integrations.dcgm import Prometheus  # a tenth of a second, and only `tasks` asks
 
         return Prometheus.of(self.settings)
+
+    @cached_property
+    def weekly(self) -> CurrentReports:
+        """Weekly reports as things stand; there is one for the process, as its readers share what they ask for."""
+        from app.services.weekly.current import CurrentReports  # much that most commands do without
+        from app.services.weekly.watch import WITHIN_S, Watch
+
+        watch = None
+        if self.settings.prometheus_url:
+            from app.integrations.dcgm import Prometheus
+
+            server = Prometheus.of(self.settings, within_s=WITHIN_S)
+            watch = Watch(server) if server else None
+        return CurrentReports(self.database, self.settings, watch)
 
     @cached_property
     def forge(self) -> Forge | None:

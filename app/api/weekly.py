@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
+from sqlalchemy.orm import Session
 from starlette.responses import HTMLResponse
 
 from app.api.answers.weekly import WeeklyAnswer
@@ -12,12 +13,14 @@ from app.api.conditional import StoredRoute
 from app.api.deps import Reader, ServiceDep, SessionDep
 from app.api.describing import ALWAYS, answers, page
 from app.api.parameters import NO_NUL
-from app.domain.week import Week, parse_week, week_of
+from app.domain.week import parse_week, week_of
+from app.domain.weekly_report import WeeklyReport
 from app.reports.weekly.page import render_letter, render_weekly
-from app.services.weekly.read_weekly import read_weekly
+from app.services.access import Principal
 from app.services.weekly.scope import scope_of
 from app.services.weekly.weekly_document import weekly_document
 from app.store.repositories import clock
+from app.wiring import Service
 
 router = APIRouter(prefix="/api/v1", tags=["weekly"], route_class=StoredRoute)
 
@@ -38,8 +41,7 @@ def get_weekly(
     service: ServiceDep, session: SessionDep, reader: Reader, project: OfProject = None, week: OfWeek = None
 ) -> dict[str, Any]:
     """Return the efficiency report of a week, as things stand just now."""
-    scope = scope_of(session, reader, project)
-    return weekly_document(read_weekly(session, scope, _week(session, week), service.settings))
+    return weekly_document(_report(service, session, reader, project, week))
 
 
 @router.get(
@@ -59,10 +61,15 @@ def get_weekly_report(
     ] = "page",
 ) -> Response:
     """Return the same as a page that is complete in itself, or as a letter."""
-    report = read_weekly(session, scope_of(session, reader, project), _week(session, week), service.settings)
+    report = _report(service, session, reader, project, week)
     render = render_weekly if form == "page" else render_letter
     return Response(render(report, service.settings.address), media_type="text/html; charset=utf-8")
 
 
-def _week(session: SessionDep, text: str | None) -> Week:
-    return parse_week(text) if text else week_of(clock.now(session)).before()
+def _report(
+    service: Service, session: Session, reader: Principal | None, project: str | None, week: str | None
+) -> WeeklyReport:
+    scope = scope_of(session, reader, project)
+    its = parse_week(week) if week else week_of(clock.now(session)).before()
+    session.commit()  # nobody waits for others with a transaction open
+    return service.weekly.read(scope, its)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from app.domain.device_use import Drawn, sum_of
 from app.domain.weekly import Money
 
 INFRASTRUCTURE = ("infra_failed", "lost", "timed_out")
@@ -32,8 +33,49 @@ class Queue:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Device time [s] and what it costs; None where nobody stated a price."""
+
+    seconds: float
+    cost: Money | None
+
+
+@dataclass(frozen=True)
+class Unheld:
+    """What became of the time that nobody held, as DCGM told: used by others, idle, and not known.
+
+    Of what others used something ran for `busy_s` at least [s].
+    `drawn` is the energy of all the time, held or not, and `drawn_idle` that of idle time, with what it costs; None
+    where none is told, or nobody stated a price.
+    """
+
+    used: Part
+    idle: Part
+    unknown: Part
+    busy_s: float
+    drawn: Drawn | None
+    drawn_idle: Drawn | None
+    drawn_idle_cost: Money | None
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Of how many GPUs DCGM told something of the week, and of how many it was asked.
+
+    `reason` says why not of all, where that is known, as a sentence without its full stop.
+    """
+
+    n_told: int
+    n: int
+    reason: str | None
+
+
+@dataclass(frozen=True)
 class DeviceWeek:
-    """One device: how long it was there and held [s], and what it is like. `quarantined_at` is None for a well one."""
+    """One device: how long it was there and held [s], and what it is like. `quarantined_at` is None for a well one.
+
+    `unheld` is None where only leases tell of it: what nobody held counts as idle then.
+    """
 
     device_id: int
     hardware_id: str
@@ -46,10 +88,13 @@ class DeviceWeek:
     quarantined_at: datetime | None = None
     why: str = ""
     """Of a quarantine; a sentence without its full stop, empty where nothing is told."""
+    unheld: Unheld | None = None
 
     @property
     def idle_s(self) -> float:
-        """How long it was there and nobody held it [s]."""
+        """How long it was idle [s]: as it was seen, or else as long as it was there and nobody held it."""
+        if self.unheld is not None:
+            return self.unheld.idle.seconds
         return max(0.0, self.there_s - self.held_s)
 
     @property
@@ -71,7 +116,8 @@ class Activity:
 class ClassWeek:
     """The devices of a class together. Costs are None where nobody stated a price.
 
-    `there_s` is None where the report is of one project: then only what the project held is told.
+    `there_s` is None where the report is of one project: then only what the project held is told. `unheld` is None
+    where only leases tell of the class.
     """
 
     device_class: str
@@ -84,6 +130,7 @@ class ClassWeek:
     waits: Waits | None = None
     queue: Queue | None = None
     activity: Activity | None = None
+    unheld: Unheld | None = None
 
     @property
     def share(self) -> float | None:
@@ -156,6 +203,9 @@ class FleetWeek:
         energy: what was drawn; None where no device tells it.
         energy_cost: what that cost, with what the building draws besides; None without a price of energy.
         pue: how much the building draws for each that a device does, where that is in `energy_cost`.
+        watched: of how many GPUs DCGM told; None where it was not asked.
+        drawn_cost: what the energy of all time of these GPUs cost, held or not, with the building's.
+        drawn_idle_cost: of that what they drew while they were idle.
     """
 
     is_whole: bool
@@ -170,6 +220,29 @@ class FleetWeek:
     energy: Energy | None
     energy_cost: Money | None = None
     pue: float = 1.0
+    watched: Watched | None = None
+    drawn_cost: Money | None = None
+    drawn_idle_cost: Money | None = None
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether more than leases tells what devices did."""
+        return self.watched is not None and self.watched.n_told > 0
+
+    @property
+    def has_unseen(self) -> bool:
+        """Whether there are devices of which leases alone tell."""
+        return any(its.there_s and its.unheld is None for its in self.classes)
+
+    @property
+    def drawn(self) -> Drawn | None:
+        """The energy of the GPUs that DCGM told of, in all of their time."""
+        return sum_of(its.unheld.drawn for its in self.classes if its.unheld)
+
+    @property
+    def drawn_idle(self) -> Drawn | None:
+        """The same of their idle time."""
+        return sum_of(its.unheld.drawn_idle for its in self.classes if its.unheld)
 
     @property
     def held_s(self) -> float:

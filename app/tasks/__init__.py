@@ -185,7 +185,7 @@ def _register_clockwork(app: Celery, service: Service) -> None:
 
     @task(app, queue.WEEKLY)
     def weekly() -> None:
-        make_due(service.database, settings)
+        make_due(service.database, settings, service.weekly.watch)
         service.relay_soon()
 
 

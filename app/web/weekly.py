@@ -9,7 +9,8 @@ from starlette.responses import HTMLResponse
 
 from app.api.deps import ServiceDep, SessionDep
 from app.domain.week import parse_week
-from app.services.weekly.kept_weekly import list_weeks, weekly_html
+from app.reports.weekly.page import render_weekly
+from app.services.weekly.kept_weekly import kept_html, list_weeks
 from app.services.weekly.scope import scope_of
 from app.store.repositories import projects
 from app.web.deps import Projects, Text, Viewer
@@ -42,7 +43,10 @@ def show_week(
     """Show the report of a week: as it was kept, or as things stand."""
     its = parse_week(week)
     scope = scope_of(session, viewer, project or None)
-    html = weekly_html(session, scope, its, service.settings)
+    html = kept_html(session, scope, its)
+    if html is None:
+        session.commit()  # nobody waits for others with a transaction open
+        html = render_weekly(service.weekly.read(scope, its), service.settings.address)
     response = HTMLResponse(html)
     if download:
         response.headers["Content-Disposition"] = f'attachment; filename="ratchet-{its}.html"'

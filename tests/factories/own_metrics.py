@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 Labels = dict[str, str]
-Over = Callable[[float], float]
-"""What a series is, so many seconds after the script began."""
+Over = Callable[[float], float | None]
+"""What a series is, so many seconds after the script began; None where nobody told it then."""
 
 
 class Series(NamedTuple):

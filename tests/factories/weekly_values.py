@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from app.analysis.efficiency.advice import advice
 from app.analysis.efficiency.hardware import compare_hardware
 from app.domain.alerts import AlertState
+from app.domain.device_use import Drawn
 from app.domain.hardware import HardwareSide, Measured, MeasuredCase, Price
 from app.domain.weekly import Money
 from app.domain.weekly_alerts import AlertsWeek, OpenAlert, Rate, WorstChange
@@ -18,10 +20,13 @@ from app.domain.weekly_fleet import (
     DeviceWeek,
     Energy,
     FleetWeek,
+    Part,
     Queue,
     Spoiled,
+    Unheld,
     Use,
     Waits,
+    Watched,
 )
 from app.domain.weekly_hardware import HardwareWeek
 from app.domain.weekly_scaling import ScalingCase
@@ -34,12 +39,32 @@ HOUR = 3600.0
 PEAKS = {"fp32": 67e12, "bf16": 989e12, "fp16": 989e12, "fp8": 1979e12}
 
 
+def unheld(used: float, idle: float, unknown: float, price: float = 4.0) -> Unheld:
+    """Hours that nobody held; a GPU at rest draws 70 W, and energy is told of all of them but one hour."""
+    used_part, idle_part, unknown_part = (
+        Part(hours * HOUR, Money(price * hours, "EUR")) for hours in (used, idle, unknown)
+    )
+    idle_j = 70.0 * (idle - 1) * HOUR
+    return Unheld(
+        used_part,
+        idle_part,
+        unknown_part,
+        0.61 * used * HOUR,
+        Drawn(4 * idle_j, 4 * idle_j, 4 * idle_j, (used + idle) * HOUR, is_counted=True),
+        Drawn(idle_j, idle_j, idle_j, (idle - 1) * HOUR, is_counted=True),
+        Money(idle_j / 3.6e6 * 1.2 * 0.25, "EUR"),
+    )
+
+
 def device(n: int, *, device_class: str = "nvidia-h100-80gb-hbm3", **fields: Any) -> DeviceWeek:
     """A device of a week."""
     given: dict[str, Any] = {
         "hardware_id": f"GPU-6c5f3a1e-{n:04d}", "worker": f"bench-{n:02d}", "health": "good", "grade": "A",
         "there_s": 168 * HOUR, "held_s": (20 + 8 * n) % 160 * HOUR,
     }  # fmt: skip
+    if "unheld" not in given | fields and device_class.startswith("nvidia"):
+        rest = 168 - given["held_s"] / HOUR
+        given["unheld"] = unheld(0.4 * rest, 0.5 * rest, 0.1 * rest)
     return DeviceWeek(device_id=n, device_class=device_class, **(given | fields))
 
 
@@ -53,8 +78,9 @@ def fleet(name: str = "acme/vision", n_devices: int = 16) -> FleetWeek:
         )
     )  # fmt: skip
     gpu = ClassWeek(
-        "nvidia-h100-80gb-hbm3", n_devices, 700 * HOUR, 2688 * HOUR, 1988 * HOUR, Money(7952.0, "EUR"),
+        "nvidia-h100-80gb-hbm3", n_devices, 700 * HOUR, 2688 * HOUR, 988 * HOUR, Money(3952.0, "EUR"),
         Money(2800.0, "EUR"), Waits(212, 64.0, 1900.0), Queue(4, NOW - timedelta(hours=2)), Activity(0.62, 0.21, 40),
+        unheld(900.0, 988.0, 100.0),
     )  # fmt: skip
     cpu = ClassWeek("cpu-epyc-9554-64c", 1, 0.0, 168 * HOUR, 168 * HOUR)
     suites = [
@@ -77,6 +103,31 @@ def fleet(name: str = "acme/vision", n_devices: int = 16) -> FleetWeek:
         energy=Energy(1.6e9, 1.5e9, 1.7e9, 410 * HOUR, 690 * HOUR, 290, 432, is_counted=True),
         energy_cost=Money(133.0, "EUR"),
         pue=1.2,
+        watched=Watched(15, 16, None),
+        drawn_cost=Money(82.91, "EUR"),
+        drawn_idle_cost=Money(20.73, "EUR"),
+    )
+
+
+def by_leases(reason: str | None = None) -> FleetWeek:
+    """The same where leases alone tell, for the reason that is given; or where nobody was asked."""
+    week = fleet()
+    classes = (
+        replace(
+            week.classes[0],
+            unheld=None,
+            idle_s=1988 * HOUR,
+            idle_cost=Money(7952.0, "EUR"),
+        ),
+        week.classes[1],
+    )
+    return replace(
+        week,
+        classes=classes,
+        devices=tuple(replace(its, unheld=None) for its in week.devices),
+        watched=Watched(0, 0, reason) if reason else None,
+        drawn_cost=None,
+        drawn_idle_cost=None,
     )
 
 

@@ -14,16 +14,16 @@ Z = 1.959964
 """Quantile of the normal distribution for 95 % on both sides."""
 
 
-def seconds_there(
+def span_there(
     start: datetime, end: datetime, *, since: datetime, last_seen: datetime, now: datetime, is_live: bool
-) -> float:
-    """Return how long a device was there between `start` and `end` [s].
+) -> tuple[datetime, datetime]:
+    """Return from when to when a device was there between `start` and `end`; the same moment twice where it was not.
 
     It counts from when it was registered (`since`) to when its worker was heard of last, of a live one until now. Of
     what was between nothing is kept: a worker that was away for a day and came back is taken to have been there.
     """
     first, last = max(start, since), min(end, now if is_live else last_seen)
-    return max(0.0, (last - first).total_seconds())
+    return first, max(first, last)
 
 
 class Total(NamedTuple):

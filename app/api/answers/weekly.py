@@ -198,8 +198,16 @@ class WeeklyAnswer(Answer):
         [{"benchmark": "train_step", "now": 0.87, "last": 0.88, "devices": 8}],
     )
     fleet: dict[str, Any] = told(
-        "What the devices did: time that was there, held and idle [s], waits, energy, what measuring took.",
-        {"classes": [], "devices": [], "suites": [], "purposes": [], "energy": None},
+        "What the devices did: time that was there, held and idle [s], waits, energy, what measuring took. `unheld` of "
+        "a class or device is what DCGM told of the time that nobody held, `watched` of how many GPUs it told.",
+        {
+            "classes": [],
+            "devices": [],
+            "suites": [],
+            "purposes": [],
+            "energy": None,
+            "watched": {"n_told": 15, "n": 16, "reason": None},
+        },
     )
     alerts: dict[str, Any] = told(
         "Open alerts by state and age, and how right the detector was.",

@@ -105,7 +105,7 @@ def _source(rows: Sequence[Row]) -> Source:
     told: dict[float, float] = {}
     contradicted = set()
     for row in rows:
-        for moment, value in _samples(row):
+        for moment, value in samples_of(row):
             if told.setdefault(moment, value) != value:
                 contradicted.add(moment)
     samples = [(moment, told[moment]) for moment in sorted(told) if moment not in contradicted]
@@ -114,7 +114,7 @@ def _source(rows: Sequence[Row]) -> Source:
     return Source(str(labels["__name__"]), shown, samples, sorted(contradicted))
 
 
-def _samples(row: Row) -> list[Sample]:
-    """Return the samples of a row; NaN and infinities are none."""
+def samples_of(row: Row) -> list[Sample]:
+    """Return the samples of a row; NaN and infinities are none. Raises one of `MALFORMED`."""
     parsed = [(float(moment), float(value)) for moment, value in row["values"]]
     return [(moment, value) for moment, value in parsed if math.isfinite(value)]

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,8 @@ class Prometheus:
         self._away_until, self._away = 0.0, ""
 
     @classmethod
-    def of(cls, settings: ServiceSettings) -> Prometheus | None:
-        """Return the server of the settings, None where they name none."""
+    def of(cls, settings: ServiceSettings, *, within_s: float = math.inf) -> Prometheus | None:
+        """Return the server of the settings, None where they name none; a look-up takes `within_s` at the most [s]."""
         if not settings.prometheus_url:
             return None
         return cls(
@@ -78,7 +79,7 @@ class Prometheus:
             secret_file=settings.prometheus_secret_file,
             user=settings.prometheus_user,
             ca_file=settings.prometheus_ca_file,
-            timeout_s=settings.prometheus_timeout_s,
+            timeout_s=min(settings.prometheus_timeout_s, within_s),
         )
 
     @contextmanager
@@ -169,14 +170,29 @@ class LookUp:
         query = f'count by ({by}) (last_over_time({{__name__=~"{names}"}}[{window}]))'
         return _as_rows(self._ask(query, {"time": f"{end:.3f}"}))
 
+    def steps(self, query: str, first: float, last: float, step_s: float) -> list[Row]:
+        """Return what an expression is from `first` to `last` [s since 1970], every `step_s` seconds.
+
+        The server gives up on it when nobody here waits any more.
+        """
+        from_to = datetime.fromtimestamp(first, UTC), datetime.fromtimestamp(last, UTC)
+        params = {"timeout": f"{self._session.left_s():.3f}", "nocache": "1"}
+        with self._asking():
+            return _as_rows(self._client.custom_query_range(query, *from_to, f"{step_s:g}", params=params))
+
     def _rows(self, selector: str, start: float, end: float) -> list[Row]:
         query = f"{selector}[{round(1000 * (end - start))}ms]"
         return _as_rows(self._ask(query, {"time": f"{end:.3f}"}))
 
     def _ask(self, query: str, params: dict[str, str]) -> Any:
         """Ask; VictoriaMetrics would answer for half a minute ago unless told not to."""
-        try:
+        with self._asking():
             return self._client.custom_query(query, params={**params, "nocache": "1"})
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        try:
+            yield
         except (RequestException, PrometheusApiClientException) as error:
             raise AwayError(f"{self._client.url} cannot be asked: {error}") from error
 

@@ -66,7 +66,7 @@ class BoundedSession(Session):
 
     def send(self, request: PreparedRequest, **kwargs: Any) -> Response:
         """Send a request, read all of the response, and look whether it is one of Prometheus."""
-        left = self._left()
+        left = self.left_s()
         kwargs |= {"timeout": (min(CONNECT_S, left), left), "stream": True, "allow_redirects": False}
         try:
             response = super().send(request, **kwargs)
@@ -88,7 +88,8 @@ class BoundedSession(Session):
         self._look_at(response, body)
         return response
 
-    def _left(self) -> float:
+    def left_s(self) -> float:
+        """How long it may go on [s]. Raises AwayError where its time is over."""
         left = self._ends - time.monotonic()
         if left <= 0:
             raise AwayError(f"{self._server} takes longer than {self._timeout_s:g} s")
@@ -98,7 +99,7 @@ class BoundedSession(Session):
         body = bytearray()
         while part := response.raw.read1(2**16, decode_content=True):
             body += part
-            self._left()
+            self.left_s()
             if len(body) > LARGEST_B:
                 raise UnavailableError(f"{self._server} answers with more than {LARGEST_B >> 20} MiB")
         return bytes(body)

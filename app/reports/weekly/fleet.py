@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
+from app.domain.device_use import IDLE_BELOW, Drawn
 from app.domain.weekly import Money
 from app.domain.weekly_fleet import (
     CONTAMINATED,
@@ -16,6 +17,7 @@ from app.domain.weekly_fleet import (
     Energy,
     FleetWeek,
     Queue,
+    Unheld,
     Use,
     Waits,
 )
@@ -50,6 +52,10 @@ PURPOSES = {
 }
 """What jobs are for, by the trigger of their request or the purpose of a device's own."""
 
+IDLE = "Idle"
+PARTS = ("Used by others", IDLE, "Not known")
+"""What becomes of the time that nobody held."""
+
 OTHER_PROJECTS = "other projects"
 USES = 8
 """Suites that are told one by one."""
@@ -72,6 +78,25 @@ class ClassRow:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """An amount, and below what it costs, empty where nobody stated a price, and what else is to be said of it."""
+
+    amount: str
+    cost: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class UnheldRow:
+    """What became of the time that nobody held on the devices of a class, and what they drew while idle."""
+
+    device_class: Name
+    parts: tuple[tuple[str, Cell], ...]
+    """Each under its title."""
+    drawn: Cell
+
+
+@dataclass(frozen=True)
 class DeviceRow:
     """One device."""
 
@@ -81,7 +106,8 @@ class DeviceRow:
     held: str
     share: str
     bar: Markup
-    idle: str
+    idle: tuple[tuple[str, Cell], ...]
+    """What nobody held: idle time, or where DCGM tells what others used and what is not known, too."""
     health: str
     grade: str
 
@@ -117,6 +143,11 @@ class FleetView:
     headline: str
     classes: tuple[ClassRow, ...]
     classes_rest: Rest | None
+    unheld: tuple[UnheldRow, ...]
+    unheld_rest: Rest | None
+    parts: tuple[str, ...]
+    """Titles of what nobody held, in the rows of devices."""
+    idle_below: str
     devices: tuple[DeviceRow, ...]
     devices_rest: Rest | None
     quarantined: tuple[QuarantineRow, ...]
@@ -132,6 +163,7 @@ class FleetView:
 def fleet_view(week: FleetWeek, base: str) -> FleetView:
     """Return the section with links to the service at `base`."""
     quarantined = week.quarantined
+    unheld = [(its.device_class, its.unheld) for its in week.classes if its.unheld]
     workers = address(base, "/workers")
     return FleetView(
         is_empty=not week,
@@ -139,7 +171,11 @@ def fleet_view(week: FleetWeek, base: str) -> FleetView:
         headline=_headline(week),
         classes=tuple(_class_row(its, base) for its in week.classes[:MOST]),
         classes_rest=rest(len(week.classes) - MOST, "class", "classes", workers),
-        devices=tuple(_device_row(its, base) for its in week.devices[:MOST]),
+        unheld=tuple(_unheld_row(name, its) for name, its in unheld[:MOST]),
+        unheld_rest=rest(len(unheld) - MOST, "class", "classes", workers),
+        idle_below=f"{100 * IDLE_BELOW:g} %",
+        parts=tuple(PARTS) if week.is_seen else (IDLE,),
+        devices=tuple(_device_row(its, base, is_seen=week.is_seen) for its in week.devices[:MOST]),
         devices_rest=rest(len(week.devices) - MOST, "device", "devices, less idle than these", workers),
         quarantined=tuple(_quarantine_row(its, base) for its in quarantined[:MOST]),
         quarantined_rest=rest(len(quarantined) - MOST, "device", "devices", workers),
@@ -162,7 +198,33 @@ def _headline(week: FleetWeek) -> str:
     idle = _sum(its.idle_cost for its in week.classes)
     costs = f" Idle time costs {moneys(idle)} at the stated prices." if idle else ""
     of_all = f" ({quantities.percent(held / there)})" if there else ""
-    return f"{hours(held)} of {hours(there)} of device time were held{of_all}.{costs}"
+    return f"{hours(held)} of {hours(there)} of device time were held{of_all}.{_rest(week)}{costs}{_why_not(week)}"
+
+
+def _rest(week: FleetWeek) -> str:
+    """Return what became of the time that nobody held, and who says so; empty where leases alone do."""
+    its = week.watched
+    if its is None or not week.is_seen:
+        return ""
+    unheld = [one.unheld for one in week.classes if one.unheld]
+    used = sum(one.used.seconds for one in unheld)
+    unknown = sum(one.unknown.seconds for one in unheld)
+    idle = sum(one.idle_s or 0.0 for one in week.classes)
+    others = "; of other devices leases alone tell, and what nobody held counts as idle"
+    beside = others if week.has_unseen else ""
+    return (
+        f" Of the rest others used {hours(used)}, {hours(idle)} were idle, and of {hours(unknown)} nothing is known:"
+        f" DCGM tells of {its.n_told} of {count(its.n, 'GPU')}{beside}."
+    )
+
+
+def _why_not(week: FleetWeek) -> str:
+    """Say why DCGM tells less than it was asked, where something is known of that."""
+    if week.watched is None or week.watched.reason is None:
+        return ""
+    if week.is_seen:
+        return f" Not all was told: {plain(week.watched.reason)}."
+    return f" By leases alone, what others used counts as idle: {plain(week.watched.reason)}."
 
 
 def _sum(amounts: Iterable[Money | None]) -> list[Money]:
@@ -210,7 +272,42 @@ def _active(activity: Activity | None) -> str:
     return " · ".join(f"{title} {quantities.percent(share)}" for title, share in told if share is not None)
 
 
-def _device_row(its: DeviceWeek, base: str) -> DeviceRow:
+def _unheld_row(device_class: str, its: Unheld) -> UnheldRow:
+    return UnheldRow(
+        device_class=name(device_class, 40),
+        parts=_parts(its),
+        drawn=Cell(
+            _drawn(its.drawn_idle) if its.drawn_idle else quantities.ABSENT, _paid(its.drawn_idle_cost)
+        ),
+    )
+
+
+def _parts(its: Unheld) -> tuple[tuple[str, Cell], ...]:
+    used, idle, unknown = (
+        Cell(hours(part.seconds), _paid(part.cost)) for part in (its.used, its.idle, its.unknown)
+    )
+    if its.used.seconds:
+        used = replace(used, note=f"busy {quantities.percent(its.busy_s / its.used.seconds)}")
+    return tuple(zip(PARTS, (used, idle, unknown), strict=True))
+
+
+def _paid(cost: Money | None) -> str:
+    return money(cost) if cost else ""
+
+
+def _idle(its: DeviceWeek) -> tuple[tuple[str, Cell], ...]:
+    """Return the parts of what nobody held, of a device of which leases alone tell only that it was idle."""
+    if its.unheld is not None:
+        return _parts(its.unheld)
+    return tuple((title, Cell(hours(its.idle_s) if title == IDLE else quantities.ABSENT)) for title in PARTS)
+
+
+def _drawn(its: Drawn) -> str:
+    """Return an energy with its range, where it is an estimate."""
+    return kwh(its.joules) if its.is_counted else f"{kwh(its.joules)} ({kwh(its.low)} … {kwh(its.high)})"
+
+
+def _device_row(its: DeviceWeek, base: str, *, is_seen: bool) -> DeviceRow:
     return DeviceRow(
         device=link(its.hardware_id, base, "/workers"),
         device_class=name(its.device_class, 40),
@@ -218,7 +315,7 @@ def _device_row(its: DeviceWeek, base: str) -> DeviceRow:
         held=hours(its.held_s),
         share=quantities.percent(its.share),
         bar=share_bar(its.share, label=f"held {quantities.percent(its.share)} of the time"),
-        idle=hours(its.idle_s),
+        idle=_idle(its) if is_seen else ((IDLE, Cell(hours(its.idle_s))),),
         health=plain(its.health),
         grade=plain(its.grade or "") or quantities.ABSENT,
     )
@@ -264,6 +361,15 @@ def _row(use: Use, what: str, project: Link | None, all_s: float) -> UseRow:
 def _facts(week: FleetWeek) -> Iterable[tuple[str, str]]:
     if week.energy is not None:
         yield "Energy of measuring", _energy(week.energy, week)
+    if week.drawn is not None:
+        gpu_s = sum(its.there_s or 0.0 for its in week.classes if its.unheld)
+        yield "Energy of the GPUs", _of_time(week.drawn, gpu_s, "their time", week.drawn_cost, week.pue)
+    if week.drawn_idle is not None:
+        idle_s = sum(its.unheld.idle.seconds for its in week.classes if its.unheld)
+        yield (
+            "Of that, while idle",
+            _of_time(week.drawn_idle, idle_s, "idle time", week.drawn_idle_cost, week.pue),
+        )
     if week.n_ended:
         yield "Attempts", _attempts(week)
         yield "Faults of machines or agents", _faults(week)
@@ -294,14 +400,29 @@ def _energy(its: Energy, week: FleetWeek) -> str:
     sampled = "" if its.n_read == its.n_runs else f" of {its.n_read} of {its.n_runs} runs"
     between = f" ({kwh(its.low or 0.0)} … {kwh(its.high or 0.0)})" if not its.is_measured else ""
     word = "measured" if its.is_measured else "an estimate"
-    cost = ""
-    if week.energy_cost is not None:
-        pue = f", {week.pue:g} times that drawn by the building" if week.pue != 1 else ""
-        cost = f"; {money(week.energy_cost)}{pue}"
     return (
         f"{kwh(its.joules)}{between}, {word} {how}{sampled}, over {hours(its.told_s)} of {hours(its.of_s)} of"
-        f" device time; the rest is not known{cost}"
+        f" device time; the rest is not known{_energy_cost(week.energy_cost, week.pue)}"
     )
+
+
+def _of_time(its: Drawn, of_s: float, what: str, cost: Money | None, pue: float) -> str:
+    how = (
+        "measured by their energy counters"
+        if its.is_counted
+        else "an estimate by energy counters or samples of the power, between its lowest and highest"
+    )
+    return (
+        f"{_drawn(its)}, {how}, over {hours(its.told_s)} of {hours(of_s)} of {what}; the rest is not known"
+        f"{_energy_cost(cost, pue)}"
+    )
+
+
+def _energy_cost(cost: Money | None, pue: float) -> str:
+    if cost is None:
+        return ""
+    drawn = f", {pue:g} times that drawn by the building" if pue != 1 else ""
+    return f"; {money(cost)}{drawn}"
 
 
 def _attempts(week: FleetWeek) -> str:

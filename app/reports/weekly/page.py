@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from app.analysis.monthly import total
 from app.domain.weekly import Monthly
+from app.domain.weekly_fleet import FleetWeek
 from app.domain.weekly_report import WeeklyReport
 from app.reports import quantities
 from app.reports.html import report_environment
@@ -178,9 +179,18 @@ def _accelerators(report: WeeklyReport) -> Iterable[Tile]:
     idle = [its.idle_cost for its in report.fleet.classes if its.idle_cost is not None]
     idle_h = hours(sum(its.idle_s or 0.0 for its in report.fleet.classes))
     spent = total(Monthly(money=(each,)) for each in idle)
-    note = f"of their time; idle: {idle_h}" + (f", {moneys(spent.money)}" if spent and spent.money else "")
+    note = f"of their time; idle{_by(report.fleet)}: {idle_h}" + (
+        f", {moneys(spent.money)}" if spent and spent.money else ""
+    )
     share = sum(its.held_s for its in report.fleet.classes) / there
     yield Tile("Accelerators held", quantities.percent(share), note, "fleet")
+
+
+def _by(fleet: FleetWeek) -> str:
+    """Return who says what was idle, where that is not leases alone."""
+    if not fleet.is_seen:
+        return ""
+    return " by DCGM and leases" if fleet.has_unseen else " by DCGM"
 
 
 def _coverage(report: WeeklyReport) -> str:

@@ -1,5 +1,8 @@
 """The accelerators in a week: how long they were there, who held them, what that cost, and how well they measured.
 
+What nobody held is idle by leases alone, for others may have used it; where DCGM told what GPUs did, it is split into
+what others used, what was idle, and what nobody knows.
+
 There is no history of contact: a device counts as there from its registration to its worker's last contact, or until
 now where that is live. Time in which it was away and came back is therefore taken for idle time, and devices that are
 retired are left out, as nothing tells when they went; what was measured on them is told apart. Health, quarantine and
@@ -20,8 +23,10 @@ from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
-from app.analysis.efficiency.fleet import seconds_there, total_of_sample, weighted_mean
+from app.analysis.efficiency.fleet import span_there, total_of_sample, weighted_mean
+from app.analysis.efficiency.outside_leases import outside_leases
 from app.domain.costs import Costs
+from app.domain.device_use import Drawn, Seen, Span, Split, Told, sum_of
 from app.domain.week import Week
 from app.domain.weekly import Money
 from app.domain.weekly_fleet import (
@@ -32,11 +37,15 @@ from app.domain.weekly_fleet import (
     DeviceWeek,
     Energy,
     FleetWeek,
+    Part,
     Queue,
     Spoiled,
+    Unheld,
     Use,
     Waits,
+    Watched,
 )
+from app.services.ask_activity import KIND
 from app.services.read_quarantine import Quarantine, read_quarantines
 from app.services.weekly.scope import Scope
 from app.store.repositories import clock, weekly_fleet
@@ -46,7 +55,15 @@ HOUR_S = 3600.0
 KWH_J = 3.6e6
 
 
-def fleet_week(session: Session, scope: Scope, week: Week, costs: Costs, *, live_for: timedelta) -> FleetWeek:
+def fleet_week(
+    session: Session,
+    scope: Scope,
+    week: Week,
+    costs: Costs,
+    *,
+    live_for: timedelta,
+    told: Told | None = None,
+) -> FleetWeek:
     """Return what the devices did in a week, in a fixed number of statements.
 
     Of the whole installation it is of every device, whoever used it. Of one project, or of some, it is what these used:
@@ -58,17 +75,20 @@ def fleet_week(session: Session, scope: Scope, week: Week, costs: Costs, *, live
         week: the week.
         costs: prices of devices and of energy, as somebody stated them.
         live_for: how long after its last contact a worker counts as live.
+        told: what DCGM told of the GPUs in the week; None where it was not asked.
     """
     whose = None if scope.is_installation else scope.project_ids
     span = (session, week.start, week.end, whose)
     held = weekly_fleet.held(*span)
     read = weekly_fleet.runs_read(*span)
-    devices = _devices(session, week, held, live_for) if scope.is_installation else ()
+    seen = told.seen if told else {}
+    devices = _devices(session, week, held, costs, live_for, seen) if scope.is_installation else ()
     ended = weekly_fleet.ended(*span)
     energy = _energy(read)
-    return FleetWeek(
+    classes = _classes(devices, held, costs, _waits(*span), _queues(session, whose), _activity(read))
+    fleet = FleetWeek(
         is_whole=scope.is_installation,
-        classes=_classes(devices, held, costs, _waits(*span), _queues(session, whose), _activity(read)),
+        classes=classes,
         devices=devices,
         suites=_suites(held, scope, costs),
         purposes=_purposes(held, costs),
@@ -79,6 +99,12 @@ def fleet_week(session: Session, scope: Scope, week: Week, costs: Costs, *, live
         energy=energy,
         energy_cost=_energy_cost(energy, costs),
         pue=costs.power.pue if costs.power else 1.0,
+        watched=_watched(devices, told),
+    )
+    return replace(
+        fleet,
+        drawn_cost=_energy_cost(fleet.drawn, costs),
+        drawn_idle_cost=_energy_cost(fleet.drawn_idle, costs),
     )
 
 
@@ -86,37 +112,48 @@ def fleet_week(session: Session, scope: Scope, week: Week, costs: Costs, *, live
 
 
 def _devices(
-    session: Session, week: Week, held: Iterable[Held], live_for: timedelta
+    session: Session,
+    week: Week,
+    held: Iterable[Held],
+    costs: Costs,
+    live_for: timedelta,
+    seen: Mapping[str, Seen],
 ) -> tuple[DeviceWeek, ...]:
     now = clock.now(session)
+    spans = weekly_fleet.held_spans(session, KIND, week.start, week.end) if seen else {}
     seconds = {one.device_id: one.seconds for one in held if one.device_id is not None}
     known = weekly_fleet.known_devices(session)
     quarantines = read_quarantines(session, [its.device for its in known])
-    lines = (
-        _device(its, week, now, live_for, seconds.get(its.device.id, 0.0), quarantines.get(its.device.id))
-        for its in known
-    )
-    there = [line for line in lines if line.there_s > 0 or line.held_s > 0 or line.quarantined_at]
-    return tuple(sorted(there, key=lambda line: (-line.idle_s, line.device_id)))
+
+    def line(its: KnownDevice) -> DeviceWeek:
+        device, there = its.device, _there(its, week, now, live_for)
+        line = _device(its, there, seconds.get(device.id, 0.0), quarantines.get(device.id))
+        if not seen or device.kind != KIND:
+            return line
+        split = _split(seen.get(device.hardware_id), spans.get(device.id, ()), there, line.idle_s)
+        return replace(line, unheld=_unheld(split, device.device_class, costs))
+
+    lines = map(line, known)
+    shown = [line for line in lines if line.there_s > 0 or line.held_s > 0 or line.quarantined_at]
+    return tuple(sorted(shown, key=lambda line: (-line.idle_s, line.device_id)))
 
 
-def _device(
-    its: KnownDevice,
-    week: Week,
-    now: datetime,
-    live_for: timedelta,
-    held_s: float,
-    quarantine: Quarantine | None,
-) -> DeviceWeek:
-    device, worker, grade = its
-    there_s = seconds_there(
+def _there(its: KnownDevice, week: Week, now: datetime, live_for: timedelta) -> Span:
+    last_seen = its.worker.last_seen_at
+    first, last = span_there(
         week.start,
         week.end,
-        since=device.created_at,
-        last_seen=worker.last_seen_at,
+        since=its.device.created_at,
+        last_seen=last_seen,
         now=now,
-        is_live=worker.last_seen_at > now - live_for,
+        is_live=last_seen > now - live_for,
     )
+    return first.timestamp(), last.timestamp()
+
+
+def _device(its: KnownDevice, there: Span, held_s: float, quarantine: Quarantine | None) -> DeviceWeek:
+    device, worker, grade = its
+    there_s = there[1] - there[0]
     return DeviceWeek(
         device_id=device.id,
         hardware_id=device.hardware_id,
@@ -163,6 +200,7 @@ def _class(name: str, devices: Sequence[DeviceWeek], held: Iterable[Held], costs
     held_s = sum(one.seconds for one in used if not one.is_retired)
     there_s = sum(device.there_s for device in its) if its else None
     idle_s = sum(device.idle_s for device in its) if its else None
+    unheld = [device.unheld for device in its if device.unheld]
     return ClassWeek(
         device_class=name,
         n_devices=len(its) or len(used),
@@ -171,7 +209,40 @@ def _class(name: str, devices: Sequence[DeviceWeek], held: Iterable[Held], costs
         idle_s=idle_s,
         idle_cost=None if idle_s is None else _cost(costs, name, idle_s),
         held_cost=_cost(costs, name, held_s),
+        unheld=_unheld(_together(unheld), name, costs) if unheld else None,
     )
+
+
+# --- what was not held ----------------------------------------------------------------------------------------
+
+
+def _split(seen: Seen | None, held: Sequence[Span], there: Span, unheld_s: float) -> Split:
+    return outside_leases(seen, held, there) if seen else Split(0.0, 0.0, unheld_s)
+
+
+def _together(parts: Sequence[Unheld]) -> Split:
+    return Split(
+        sum(its.used.seconds for its in parts),
+        sum(its.idle.seconds for its in parts),
+        sum(its.unknown.seconds for its in parts),
+        sum(its.busy_s for its in parts),
+        sum_of(its.drawn for its in parts),
+        sum_of(its.drawn_idle for its in parts),
+    )
+
+
+def _unheld(split: Split, device_class: str, costs: Costs) -> Unheld:
+    used, idle, unknown = (Part(seconds, _cost(costs, device_class, seconds)) for seconds in split[:3])
+    drawn_cost = _energy_cost(split.drawn_idle, costs)
+    return Unheld(used, idle, unknown, split.busy_s, split.drawn, split.drawn_idle, drawn_cost)
+
+
+def _watched(devices: Iterable[DeviceWeek], told: Told | None) -> Watched | None:
+    """Return of how many of the devices that were there something was told; of none leases alone tell."""
+    if told is None:
+        return None
+    ids = [device.hardware_id for device in devices if device.unheld]
+    return Watched(sum(hardware_id in told.seen for hardware_id in ids), len(ids), told.reason)
 
 
 def _cost(costs: Costs, device_class: str, seconds: float) -> Money | None:
@@ -305,7 +376,7 @@ def _drawn(run: RunRead, by_power: float) -> float:
     return 0.0 if run.is_simulated else run.counted_j + by_power
 
 
-def _energy_cost(energy: Energy | None, costs: Costs) -> Money | None:
+def _energy_cost(energy: Energy | Drawn | None, costs: Costs) -> Money | None:
     if energy is None or costs.power is None:
         return None
     return Money(energy.joules / KWH_J * costs.power.pue * costs.power.kwh, costs.power.currency)

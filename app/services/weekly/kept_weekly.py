@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
+from app.domain.device_use import Told
 from app.domain.week import Week, week_of
 from app.domain.weekly_report import WeeklyReport
 from app.reports.weekly.headline import headline
@@ -48,21 +49,21 @@ def _listed(week: Week, row: weekly_reports.Kept | None) -> ListedWeek:
     return ListedWeek(week, row.headline if row else None, row.made_at if row else None)
 
 
-def weekly_html(session: Session, scope: Scope, week: Week, settings: ServiceSettings) -> str:
-    """Return the page of a week: the one that was kept, or as things stand.
+def kept_html(session: Session, scope: Scope, week: Week) -> str | None:
+    """Return the page of a week as it was kept; None where none was.
 
-    That of everything is for those who see every project; for others it is made of what they see.
+    That of everything is for those who see every project; for others one is made of what they see.
     """
     may_have_kept = scope.is_installation or not scope.is_whole
     kept = weekly_reports.html(session, _project_id(scope), week.monday) if may_have_kept else None
-    if kept is not None:
-        return gzip.decompress(kept).decode()
-    return render_weekly(read_weekly(session, scope, week, settings), settings.address)
+    return None if kept is None else gzip.decompress(kept).decode()
 
 
-def keep_weekly(session: Session, scope: Scope, week: Week, settings: ServiceSettings) -> WeeklyReport:
+def keep_weekly(
+    session: Session, scope: Scope, week: Week, settings: ServiceSettings, told: Told | None = None
+) -> WeeklyReport:
     """Make the report of a week and keep it; one that was kept before gives way."""
-    report = read_weekly(session, scope, week, settings)
+    report = read_weekly(session, scope, week, settings, told)
     html = gzip.compress(render_weekly(report, settings.address).encode(), 6)
     weekly_reports.put(session, _project_id(scope), week.monday, headline(report), html)
     return report
@@ -75,7 +76,12 @@ def _project_id(scope: Scope) -> int | None:
 def is_due(now: datetime, settings: ServiceSettings) -> Week | None:
     """Return the week whose reports are due: the last one, from so many hours after its end on; None before."""
     last = week_of(now).before()
-    return last if now >= last.end + timedelta(hours=settings.weekly_report_after_h) else None
+    return last if now >= due_at(last, settings) else None
+
+
+def due_at(week: Week, settings: ServiceSettings) -> datetime:
+    """Return from when on the reports of a week are due."""
+    return week.end + timedelta(hours=settings.weekly_report_after_h)
 
 
 def due_scopes(session: Session, week: Week) -> list[Scope]:

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
 from app.domain.costs import Costs
+from app.domain.device_use import Told
 from app.domain.week import Week
 from app.domain.weekly import Coverage
 from app.domain.weekly_report import WeeklyReport
@@ -24,7 +25,9 @@ from app.services.weekly.scope import Scope
 from app.store.repositories import clock, weekly
 
 
-def read_weekly(session: Session, scope: Scope, week: Week, settings: ServiceSettings) -> WeeklyReport:
+def read_weekly(
+    session: Session, scope: Scope, week: Week, settings: ServiceSettings, told: Told | None = None
+) -> WeeklyReport:
     """Return a week's report, as things stand just now: what was said of a change since counts.
 
     Args:
@@ -32,6 +35,7 @@ def read_weekly(session: Session, scope: Scope, week: Week, settings: ServiceSet
         scope: the projects that it is of.
         week: the week; one that has not ended is told as far as it is known.
         settings: of the service.
+        told: what was told of the GPUs outside of leases, as `watch.look` returns it.
 
     Raises UsageError, SettingsError where the installation's file of costs cannot be read.
     """
@@ -49,7 +53,7 @@ def read_weekly(session: Session, scope: Scope, week: Week, settings: ServiceSet
         bottlenecks=bottlenecks_week(session, scope, week),
         hardware=hardware_week(session, scope, week, installation),
         scaling=scaling_week(session, scope, week),
-        fleet=fleet_week(session, scope, week, of_fleet, live_for=settings.worker_live_for),
+        fleet=fleet_week(session, scope, week, of_fleet, live_for=settings.worker_live_for, told=told),
         alerts=alerts_week(session, scope, week),
     )
 

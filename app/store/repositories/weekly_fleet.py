@@ -5,6 +5,7 @@ An attempt holds the devices of its lease from its start to its end, or until no
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
+from app.domain.device_use import Span
 from app.store.tables import Device, SelfCheck, Worker
 
 RUNS = 300
@@ -44,6 +46,26 @@ def known_devices(session: Session) -> Sequence[KnownDevice]:
         .order_by(Device.device_class, Device.id)
     )
     return [KnownDevice(*row) for row in rows]
+
+
+def there(session: Session, kind: str, start: datetime, end: datetime) -> Sequence[Device]:
+    """Return the devices of a kind that may have been there between two moments and are not retired, by id."""
+    query = (
+        select(Device)
+        .join(Worker, Worker.id == Device.worker_id)
+        .where(Device.kind == kind, Device.health != "retired")
+        .where(Device.created_at < end, Worker.last_seen_at > start)
+        .order_by(Device.id)
+    )
+    return session.scalars(query).all()
+
+
+def held_spans(session: Session, kind: str, start: datetime, end: datetime) -> dict[int, list[Span]]:
+    """Return when each device of a kind was held that was held between two moments [s since 1970], by its id."""
+    spans: dict[int, list[Span]] = defaultdict(list)
+    for device_id, since, until in session.execute(_SPANS, {"kind": kind, "start": start, "end": end}):
+        spans[device_id].append((since.timestamp(), until.timestamp()))
+    return spans
 
 
 @dataclass(frozen=True)
@@ -185,6 +207,15 @@ _HELD = text(
       (device_id, device_class, is_retired), (project_id, suite, device_class), (purpose, device_class))
     """  # noqa: S608  # nothing of it is anybody's but ours
 )
+
+_SPANS = text("""
+    select device.id, attempt.started_at, coalesce(attempt.ended_at, clock_timestamp())
+    from attempt
+      join lease_device on lease_device.lease_id = attempt.lease_id
+      join device on device.id = lease_device.device_id
+    where device.kind = :kind and attempt.started_at < :end
+      and (attempt.ended_at is null or attempt.ended_at > :start)
+""")
 
 _WAITS = text(
     f"""

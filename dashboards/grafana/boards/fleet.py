@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from grafana_foundation_sdk.builders.dashboard import Dashboard
 
+from app.domain import device_use
 from app.integrations.dcgm.fields import FIELDS, NO_COUNT, NO_MASK, SLOWED_BY
 from dashboards.grafana import look, parts
 from dashboards.grafana.boards.own import BANDS, HEALTH, told
@@ -28,8 +29,8 @@ CLASSES = ('device_class=~"$device_class"',)
 NO_EXPORTER = "no dcgm-exporter is scraped"
 NO_FIELD = "this field is not in the exporter's counters file (docs/dcgm.md)"
 
-IDLE_BELOW = 5
-"""Below so many per cent of the time in kernels a GPU is called idle: what only monitors it does no more."""
+IDLE_BELOW = round(100 * device_use.IDLE_BELOW)
+"""Below so many per cent of the time in kernels a GPU is called idle, as the weekly report calls it."""
 
 VIOLATIONS = {
     "power": ("DCGM_FI_DEV_POWER_VIOLATION", "DCGM_FI_DEV_CLOCKS_EVENT_REASON_SW_POWER_CAP_NS"),

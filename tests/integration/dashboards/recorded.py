@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 
 from tests.factories import grafana
 from tests.factories.grafana import PROMETHEUS, Chosen, Query, Times
 from tests.factories.own_metrics import Series, two_processes
-from tests.integration.dcgm.world import prometheus
+from tests.integration.dcgm.world import remembering
 
 LASTS, STEP = timedelta(hours=3), timedelta(seconds=15)
 BLANK = 9223372036854775794.0
@@ -110,18 +106,6 @@ def _whole(
         yield Series(f"DCGM_FI_DEV_{name}", labels, lambda elapsed, per_s=per_s: 1e9 + per_s * elapsed)
 
 
-def openmetrics(series: Iterable[Series], began: datetime) -> Iterator[str]:
-    """Tell a script in OpenMetrics' text format, with the time of each sample."""
-    moments = [n * STEP.total_seconds() for n in range(int(LASTS / STEP) + 1)]
-    for name, family in groupby(sorted(series, key=lambda one: one.name), key=lambda one: one.name):
-        yield f"# TYPE {name} unknown\n"
-        for one in family:
-            inside = ",".join(f'{label}="{value}"' for label, value in one.labels.items())
-            for moment in moments:
-                yield f"{name}{{{inside}}} {one.value(moment):.17g} {began.timestamp() + moment:.3f}\n"
-    yield "# EOF\n"
-
-
 @dataclass
 class Recorded:
     """Somebody who looks at dashboards over Prometheus, at the end of the script unless a time is given."""
@@ -182,15 +166,7 @@ def newest(series: dict[str, Any]) -> float:
 @contextmanager
 def recorded(folder: Path) -> Iterator[Recorded]:
     """Have the script recorded, a day ago, and run a Prometheus over it."""
-    if shutil.which("promtool") is None:
-        pytest.skip("promtool is not on PATH")
     began = (datetime.now(UTC) - timedelta(days=1)).replace(second=0, microsecond=0)
-    told = folder / "script.om"
-    with told.open("w") as file:
-        file.writelines(openmetrics([*two_processes(), *gpus()], began))
-    make = ["promtool", "tsdb", "create-blocks-from", "openmetrics", told.name, "data"]
-    done = subprocess.run(make, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    with prometheus(folder, "scrape_configs: []") as (port, _):
+    with remembering(folder, [*two_processes(), *gpus()], began, LASTS, STEP) as url:
         end = began + LASTS
-        yield Recorded(f"http://127.0.0.1:{port}", Times(end - timedelta(hours=1), end))
+        yield Recorded(url, Times(end - timedelta(hours=1), end))

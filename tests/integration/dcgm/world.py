@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 
+from tests.factories.own_metrics import Series
 from workers.keeper import Kept
 
 READY_WITHIN_S = 20.0
@@ -95,6 +99,40 @@ def prometheus(folder: Path, config: str, web: str = "") -> Iterator[tuple[int, 
     log = folder / "log"
     with log.open("wb") as file, Kept(command, cwd=folder, stdout=file, stderr=file, grace_s=5) as process:
         yield _port(log, process), process
+
+
+def openmetrics(
+    series: Iterable[Series], began: datetime, lasts: timedelta, every: timedelta
+) -> Iterator[str]:
+    """Tell a script in OpenMetrics' text format, with the time of each sample."""
+    moments = [n * every.total_seconds() for n in range(int(lasts / every) + 1)]
+    for name, family in groupby(sorted(series, key=lambda one: one.name), key=lambda one: one.name):
+        yield f"# TYPE {name} unknown\n"
+        for one in family:
+            inside = ",".join(f'{label}="{value}"' for label, value in one.labels.items())
+            for moment in moments:
+                value = one.value(moment)
+                if value is not None:
+                    yield f"{name}{{{inside}}} {value:.17g} {began.timestamp() + moment:.3f}\n"
+    yield "# EOF\n"
+
+
+@contextmanager
+def remembering(
+    folder: Path, series: Iterable[Series], began: datetime, lasts: timedelta, every: timedelta
+) -> Iterator[str]:
+    """Run a Prometheus that has recorded a script of the past; give its address."""
+    if shutil.which("promtool") is None:
+        pytest.skip("promtool is not on PATH")
+    folder.mkdir(exist_ok=True)
+    told = folder / "script.om"
+    with told.open("w") as file:
+        file.writelines(openmetrics(series, began, lasts, every))
+    make = ["promtool", "tsdb", "create-blocks-from", "openmetrics", told.name, "data"]
+    done = subprocess.run(make, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    with prometheus(folder, "scrape_configs: []") as (port, _):
+        yield f"http://127.0.0.1:{port}"
 
 
 def _port(log: Path, process: Kept) -> int:

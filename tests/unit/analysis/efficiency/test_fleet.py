@@ -9,7 +9,7 @@ from statistics import fmean, pstdev
 
 import pytest
 
-from app.analysis.efficiency.fleet import seconds_there, total_of_sample, weighted_mean
+from app.analysis.efficiency.fleet import span_there, total_of_sample, weighted_mean
 
 START = datetime(2026, 11, 16, tzinfo=UTC)
 END = START + timedelta(days=7)
@@ -35,7 +35,8 @@ def test_a_device_is_there_from_its_registration_to_its_last_contact_or_now(
         name: START + timedelta(days=value)
         for name, value in (("since", since), ("last_seen", seen), ("now", now))
     }
-    assert seconds_there(START, END, is_live=is_live, **moments) == pytest.approx(days * DAY)
+    first, last = span_there(START, END, is_live=is_live, **moments)
+    assert (last - first).total_seconds() == pytest.approx(days * DAY)
 
 
 def test_all_runs_are_a_sum_and_a_part_of_them_stands_for_all_by_device_time() -> None:

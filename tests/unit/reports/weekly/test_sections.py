@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
+from app.domain.device_use import Drawn
 from app.domain.hardware import HardwareSide
 from app.domain.weekly import Money
 from app.domain.weekly_alerts import AlertsWeek, Rate
-from app.domain.weekly_fleet import Energy, FleetWeek
+from app.domain.weekly_fleet import Energy, FleetWeek, Watched
 from app.reports.html import report_environment
 from app.reports.weekly.alerts import alerts_view
 from app.reports.weekly.bottlenecks import bottlenecks_view
-from app.reports.weekly.fleet import PURPOSES, fleet_view
+from app.reports.weekly.fleet import PURPOSES, Cell, fleet_view
 from app.reports.weekly.hardware import hardware_view
 from app.reports.weekly.parts import address, hours, kwh, moneys, share_bar, stacked_bar
 from app.reports.weekly.scaling import scaling_view
@@ -119,14 +120,74 @@ def test_names_that_mean_harm_are_shown_and_do_none(section: str) -> None:
     assert len(page.html) < 30_000, "long names are shortened"
 
 
-def test_the_fleet_tells_what_was_held_what_idle_costs_and_what_energy_is_an_estimate(
-    full: dict[str, Page],
-) -> None:
-    text = full["fleet"].text.replace("\u00a0", " ")
-    assert (
+def test_by_leases_alone_idle_is_what_nobody_held_and_the_section_says_why_where_it_was_asked() -> None:
+    sentence = (
         "700 h of 2 856 h of device time were held (24.5 %). Idle time costs 7 952 EUR at the stated prices."
+    )
+    without = rendered("fleet", fleet_view(values.by_leases(), BASE))
+    assert sentence in plain(without)
+    assert "DCGM says" not in without.text
+    assert "leases" not in without.text
+    failed = rendered("fleet", fleet_view(values.by_leases("http://p:9090 does not answer within 5 s"), BASE))
+    assert (
+        f"{sentence} By leases alone, what others used counts as idle: http://p:9090 does not answer within 5 s."
+    ) in plain(failed)
+    assert failed.html.count("<table") == without.html.count("<table")
+
+
+def test_where_dcgm_told_what_nobody_held_is_split_with_what_each_part_costs(full: dict[str, Page]) -> None:
+    text = plain(full["fleet"])
+    assert (
+        "700 h of 2 856 h of device time were held (24.5 %). Of the rest others used 900 h, 1 156 h were idle, and of"
+        " 100 h nothing is known: DCGM tells of 15 of 16 GPUs; of other devices leases alone tell, and what nobody held"
+        " counts as idle. Idle time costs 3 952 EUR at the stated prices."
+    ) in text
+    (row,) = fleet_view(values.fleet(), BASE).unheld
+    assert row.parts == (
+        ("Used by others", Cell("900 h", "3\u202f600\u00a0EUR", "busy 61.0 %")),
+        ("Idle", Cell("988 h", "3\u202f952\u00a0EUR")),
+        ("Not known", Cell("100 h", "400\u00a0EUR")),
+    )
+    assert row.drawn == Cell("69.1 kWh", "20.73\u00a0EUR")
+    assert "A GPU is idle in five minutes in which something ran on it for less than 5 % of the time." in text
+    assert (
+        "69.1 kWh, measured by their energy counters, over 987 h of 988 h of idle time; the rest is not known"
         in text
     )
+    first, second = (dict(its.idle) for its in fleet_view(values.fleet(), BASE).devices[:2])
+    assert (first["Idle"], first["Not known"]) == (Cell("168 h"), Cell("–")), (
+        "of a processor leases alone tell"
+    )
+    assert (second["Idle"].amount, second["Used by others"]) == (
+        "74 h",
+        Cell("59.2 h", "237\u00a0EUR", "busy 61.0 %"),
+    )
+
+
+def test_energy_by_samples_of_the_power_says_so_and_what_was_told_in_part_why() -> None:
+    week = values.fleet()
+    by_power = replace(
+        values.unheld(900.0, 988.0, 100.0), drawn_idle=Drawn(3.6e6, 3e6, 4e6, HOUR, is_counted=False)
+    )
+    week = replace(
+        week,
+        classes=(replace(week.classes[0], unheld=by_power), week.classes[1]),
+        watched=Watched(12, 16, "http://p:9090 takes longer than 5 s"),
+    )
+    text = plain(rendered("fleet", fleet_view(week, BASE)))
+    assert (
+        "1.000 kWh (0.833 kWh … 1.11 kWh), an estimate by energy counters or samples of the power, between its"
+        " lowest and highest, over 1 h of 988 h of idle time"
+    ) in text
+    assert "Not all was told: http://p:9090 takes longer than 5 s." in text
+
+
+def plain(page: Page) -> str:
+    return page.text.replace("\u00a0", " ")
+
+
+def test_the_fleet_tells_how_it_went_and_what_energy_is_an_estimate(full: dict[str, Page]) -> None:
+    text = plain(full["fleet"])
     assert "444 kWh (417 kWh … 472 kWh), an estimate by the devices' counters of 290 of 432 runs" in text
     assert (
         "over 410 h of 690 h of device time; the rest is not known; 133 EUR, 1.2 times that drawn by the building"
@@ -144,7 +205,7 @@ def test_the_fleet_tells_what_was_held_what_idle_costs_and_what_energy_is_an_est
 
 def test_measured_energy_says_so_and_a_project_has_no_idle_time() -> None:
     measured = Energy(3.6e6, None, None, HOUR, 2 * HOUR, 3, 3, is_counted=True)
-    week = replace(values.fleet(), is_whole=False, devices=(), energy=measured, energy_cost=None)
+    week = replace(values.by_leases(), is_whole=False, devices=(), energy=measured, energy_cost=None)
     page = rendered("fleet", fleet_view(week, BASE))
     text = page.text.replace("\u00a0", " ")
     assert (
