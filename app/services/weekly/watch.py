@@ -35,9 +35,16 @@ WEEKS = 4
 
 @dataclass(frozen=True)
 class _Known:
+    """What is remembered of a week: of which devices, since when it has been asked about, until when that is fresh.
+
+    `done` are the devices that were told since then; of others what was told before stays.
+    """
+
     gpus: tuple[GpuName, ...]
+    begun: float
     until: float
     told: Told
+    done: frozenset[str] = frozenset()
 
 
 class Watch:
@@ -55,31 +62,43 @@ class Watch:
             return Told(reason="Prometheus is asked about other weeks just now", is_unanswered=True)
         try:
             known = self._known.get(week)
-            if known is None or known.gpus != tuple(gpus) or known.until < time.monotonic():
-                known = self._remember(week, self._ask(week, tuple(gpus)))
+            if known is None or known.gpus != tuple(gpus):
+                known = _Known(tuple(gpus), 0.0, 0.0, Told())
+            if known.until < time.monotonic():
+                known = self._ask(week, known)
+                self._remember(week, known)
             return known.told
         finally:
             self._asking.release()
 
-    def _ask(self, week: Week, gpus: tuple[GpuName, ...]) -> _Known:
+    def _ask(self, week: Week, known: _Known) -> _Known:
+        """Ask about the week: about what was not told lately, where that was not all. What was told is not lost."""
+        now, before = time.monotonic(), known.told
+        goes_on = before.is_unanswered and now < known.begun + FRESH_S
+        done = known.done if goes_on else frozenset()
+        told = self._look(week, [its for its in known.gpus if its.uuid not in done])
+        seen = {**before.seen, **told.seen} if goes_on or told.is_unanswered else told.seen
+        return _Known(
+            known.gpus,
+            begun=known.begun if goes_on else now,
+            until=time.monotonic() + (AGAIN_S if told.is_unanswered else FRESH_S),
+            told=replace(told, seen=seen, reason=told.reason if told.is_unanswered or not seen else None),
+            done=done | told.seen.keys(),
+        )
+
+    def _look(self, week: Week, gpus: Sequence[GpuName]) -> Told:
         # Takes a tenth of a second, which only those pay that ask.
         from app.integrations.dcgm import Gpu, seen_in_steps
 
         named = [Gpu.named(its.uuid, parent=its.gpu_uuid, instance=its.gpu_instance) for its in gpus]
         end = min(week.end, datetime.now(UTC))
-        told = seen_in_steps(self._prometheus, named, week.start.timestamp(), end.timestamp())
-        fresh_s = AGAIN_S if told.is_unanswered else FRESH_S
-        return _Known(gpus, time.monotonic() + fresh_s, told)
+        return seen_in_steps(self._prometheus, named, week.start.timestamp(), end.timestamp())
 
-    def _remember(self, week: Week, known: _Known) -> _Known:
-        """Keep what was told last; what was told before is not lost to a server that is away now."""
-        before = self._known.pop(week, None)
-        if before and before.gpus == known.gpus and len(before.told.seen) > len(known.told.seen):
-            known = replace(before, until=known.until)
+    def _remember(self, week: Week, known: _Known) -> None:
+        self._known.pop(week, None)
         self._known[week] = known
         while len(self._known) > WEEKS:
             del self._known[next(iter(self._known))]
-        return known
 
 
 def look(database: Database, scope: Scope, week: Week, watch: Watch | None) -> Told | None:
