@@ -80,6 +80,11 @@ class ServiceSettings(BaseSettings):
         4 * 3600, gt=0, description="how long one attempt may take at the most [s]"
     )
     queue_deadline_s: float = Field(6 * 3600, gt=0, description="how long a job may wait for a device [s]")
+    unserved_after_s: float = Field(
+        900,
+        gt=0,
+        description="how long jobs wait for a class that no live device serves before that is told [s]",
+    )
     sweep_interval_s: float = Field(10, gt=0, description="how often leases and deadlines are swept [s]")
     relay_interval_s: float = Field(
         10, gt=0, description="how often the outbox is read again, whoever wrote to it [s]"

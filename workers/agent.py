@@ -42,7 +42,7 @@ from workers.lease.tenure import End, Tenure
 from workers.measuring.measure import Means, measure
 from workers.programs.cgroups import Cgroups
 from workers.programs.sandbox.probe import Isolation, probe
-from workers.protocol import Claim, Finish, Lease, Register, Registered
+from workers.protocol import Claim, Finish, Lease, Register, Registered, SignOff
 
 log = logging.getLogger(__name__)
 
@@ -151,9 +151,10 @@ class Agent:
                 with logs.about(job_id=lease.job.job_id, run_id=lease.run_id, worker=self._config.name):
                     self._serve(lease, me, asked_at)
             if self._config.once:
-                return
+                break
             if lease is None:
                 self._await_work()
+        self._sign_off(me)
 
     # --- work to do ---
 
@@ -190,6 +191,14 @@ class Agent:
             self._news.wait()
         answer.join(LATE_LEASE_S if self._stopping.is_set() else None)
         return answer.lease()
+
+    def _sign_off(self, me: Registered) -> None:
+        """Say that this agent ends as it should; one that is gone without a word is missed."""
+        message = SignOff(worker_id=me.worker_id, instance=self._instance)
+        try:
+            self._client.sign_off(message, answer_s=LAST_WORD_S)
+        except ServiceError as error:
+            log.info("the service was not told that this agent ends: %s", error)
 
     def _await_work(self) -> None:
         """Wait until a claim may find something; the service itself waits when there is no broker."""

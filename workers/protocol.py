@@ -73,6 +73,13 @@ class Registered(Message):
     self_fence_s: float
 
 
+class SignOff(Message):
+    """An agent that was stopped ends: it gets no job any more, and is not missed."""
+
+    worker_id: int
+    instance: Name
+
+
 # --- jobs -----------------------------------------------------------------------------------------------------
 
 

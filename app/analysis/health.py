@@ -28,6 +28,9 @@ LARGEST_DEVIATION = 0.02
 FEWEST_RECORDS = 10
 """A shorter past says nothing."""
 
+REPEATS = 3
+"""Runs, one after the other, that have to say so of a processor, on which others work, too."""
+
 
 class HealthState(StrEnum):
     """What a probe says of its device."""
@@ -76,6 +79,24 @@ def health_of(history: Sequence[float], now: float) -> Health:
     middle = median(history)
     deviation, z = now / middle - 1, _z(history, middle, now)
     return Health(_state(len(history), deviation, z), len(history), middle, deviation, z)
+
+
+def keeps_off(history: Sequence[float], now: float) -> Health | None:
+    """Return how the newest value stands against what was before the last `REPEATS`, where all of these are off that.
+
+    They have to be so to the same side: what a machine with neighbours shows once is weather. None for anything else.
+
+    Args:
+        history: the values of the last thirty days without the newest, oldest first, > 0.
+        now: the newest value, in the same unit, > 0.
+    """
+    before = len(history) - REPEATS + 1
+    if before < FEWEST_RECORDS:
+        return None
+    healths = [health_of(history[:before], value) for value in (*history[before:], now)]
+    sides = {(health.deviation or 0.0) > 0 for health in healths}
+    are_off = all(health.state is HealthState.QUARANTINED for health in healths)
+    return healths[-1] if are_off and len(sides) == 1 else None
 
 
 def health_of_all(healths: Iterable[Health]) -> HealthState:

@@ -1,4 +1,4 @@
-"""Who is told of a project's alerts: added, changed, tried, paused, removed."""
+"""Who is told of a project's alerts and machines: added, changed, tried, paused, removed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ AT = "/{project:path}/notifiers"
 
 
 class WishesBody(BaseModel):
-    """What is told, and when; what is left out stays, or is the default of a new one."""
+    """What is told, and when; what is left out stays. A new one is told of `changes` and `checks`, at once."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -99,7 +99,7 @@ class ChangedNotifier(BaseModel):
 
 @router.get(AT, responses=answers(NotifierListAnswer, 404))
 def get_notifiers(project: ProjectName, session: SessionDep, principal: NotifierReader) -> dict[str, Any]:
-    """Return who is told of a project's alerts, each with its newest messages."""
+    """Return who is told of a project's alerts and machines, each with its newest messages."""
     found = read_notifiers(session, principal, project)
     return {"notifiers": [notifier_document(its) for its in found.notifiers]}
 

@@ -1,4 +1,4 @@
-"""What agents call: register, claim, heartbeat, prepared, invocations, finish."""
+"""What agents call: register, claim, heartbeat, prepared, invocations, finish, sign off."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from app.api.deps import (
 )
 from app.api.hub import Hub
 from app.services.keep_late import keeping_late
-from app.services.lease_jobs import beat, claim_job, finish_lease
+from app.services.lease_jobs import beat, claim_job, finish_lease, sign_off
 from app.services.plan_run import plan_run
 from app.services.record_invocation import record_invocation
 from app.services.register_worker import register_worker
@@ -70,6 +70,13 @@ def _claim(service: Service, request: Request, message: protocol.Claim) -> proto
     with service.database.session() as session:
         principal = allowed_to_work(get_principal(request, session))
         return claim_job(session, service.settings, principal, message)
+
+
+@router.post("/sign-off")
+def take_sign_off(body: Body, session: SessionDep, _: WorkerPrincipal) -> dict[str, str]:
+    """Hear that an agent was stopped and ends."""
+    sign_off(session, parse(protocol.SignOff, body))
+    return {}
 
 
 @router.post("/leases/{lease_id}/heartbeat")

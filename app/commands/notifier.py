@@ -1,4 +1,4 @@
-"""`ratchet notifier`: who is told of a project's alerts, at a running service."""
+"""`ratchet notifier`: who is told of a project's alerts and machines, at a running service."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ PATIENCE_S = 60.0
 
 LOOK_AGAIN_S = 0.5
 
-project_option = click.option("--project", required=True, help="The project whose alerts are told.")
+project_option = click.option(
+    "--project", required=True, help="The project whose alerts and machines are told."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.group()
 def notifier() -> None:
-    """Say who is told of a project's alerts: a Slack channel, a webhook, people by e-mail, issues on GitHub.
+    """Say who is told of a project's alerts and machines: Slack, a webhook, people by e-mail, issues on GitHub.
 
     The service is that of RATCHET_URL (and RATCHET_TOKEN), else the one that runs on the default data folder.
     """
@@ -42,7 +44,7 @@ def list_(project: str, as_json: bool) -> int:
     elif found:
         click.echo(columns([HEADINGS, *map(_row, found)]))
     else:
-        click.echo("nobody is told of its alerts", err=True)
+        click.echo("nobody is told of its alerts, nor of its machines", err=True)
     return 0
 
 
@@ -62,7 +64,7 @@ def _row(its: dict[str, Any]) -> tuple[str, ...]:
     "--about",
     multiple=True,
     type=click.Choice([about.value for about in About]),
-    help="Only of these (default: all).",
+    help="Only of these (default: changes and checks).",
 )
 @click.option("--min-change", type=float, help="Only changes from this share on: 0.05 is 5 %.")
 @click.option("--owner", "owners", multiple=True, help="Only alerts of this person or team.")

@@ -1,4 +1,4 @@
-"""Notifications: who is told of a project's alerts, when, and what a message says, as values.
+"""Notifications: who is told of a project's alerts and of machines, when, and what a message says, as values.
 
 A message is a value without a form: `app/reports/notifications` gives it one for each kind of receiver.
 """
@@ -12,6 +12,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from app.domain.errors import DataError
+from app.domain.incidents import IncidentKind, is_of_control
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$"
 """What a notifier is called: it stands in addresses."""
@@ -27,10 +28,18 @@ class NotifierKind(StrEnum):
 
 
 class About(StrEnum):
-    """What an alert tells of, by which people choose."""
+    """What is told of, by which people choose: of alerts the first two, of incidents of machines the others."""
 
     CHANGES = "changes"
     CHECKS = "checks"
+    FLEET = "fleet"
+    """Who can measure: devices in quarantine, agents that were lost, classes that nobody serves."""
+    CONTROL = "control"
+    """What is measured on: devices whose control workload is off."""
+
+
+OF_ALERTS = (About.CHANGES, About.CHECKS)
+OF_MACHINES = (About.FLEET, About.CONTROL)
 
 
 class Pace(StrEnum):
@@ -55,6 +64,7 @@ class MessageKind(StrEnum):
     """What a message is."""
 
     ALERTS = "alerts"
+    MACHINES = "machines"
     DIGEST = "digest"
     TEST = "test"
     REPORT = "report"
@@ -78,17 +88,18 @@ WORSE_BY = 1.25
 """An alert's largest change has to have grown by a quarter to be told again."""
 
 FEW = 5
-"""Alerts of one message that are told singly; beyond these there is a number and a link."""
+"""Alerts, or incidents, of one message that are told singly; beyond these there is a number and a link."""
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """What of a project's alerts somebody wants to be told, and when.
+    """What somebody wants to be told of a project's alerts, and of the machines that it is measured on, and when.
 
-    `min_change` and `breaks_through` are shares: 0.05 is 5 %. Hours are those of `zone`.
+    `min_change` and `breaks_through` are shares: 0.05 is 5 %. Hours are those of `zone`. A machine has neither size nor
+    owner: `min_change`, `owners` and `breaks_through` are of alerts alone.
     """
 
-    about: tuple[About, ...] = tuple(About)
+    about: tuple[About, ...] = OF_ALERTS
     min_change: float = 0.0
     """Changes that are smaller are not told."""
     owners: tuple[str, ...] = ()
@@ -109,7 +120,10 @@ class Wishes:
 
     def __post_init__(self) -> None:
         """Raise DataError for what cannot be."""
-        _require(bool(self.about) or bool(self.reports), "choose what is told: changes, checks, or a report")
+        _require(
+            bool(self.about) or bool(self.reports),
+            "choose what is told: changes, checks, fleet, control, or a report",
+        )
         _require(0 <= self.min_change <= 10, "the smallest change is a share from 0 to 10: 0.05 is 5 %")
         _require(0 <= self.hour <= 23, "the hour is from 0 to 23")
         _require(0 <= self.weekday <= 6, "the day of the week is from 0, Monday, to 6, Sunday")
@@ -127,6 +141,23 @@ class Wishes:
         for text in filter(None, (self.quiet_from, self.quiet_until)):
             _clock(text)
         _zone(self.zone)
+
+    @property
+    def of_alerts(self) -> bool:
+        """Whether any alert is told."""
+        return not set(OF_ALERTS).isdisjoint(self.about)
+
+    @property
+    def of_machines(self) -> bool:
+        """Whether any incident of a machine is told."""
+        return not set(OF_MACHINES).isdisjoint(self.about)
+
+    def wants_incident(self, kind: IncidentKind, detail: dict[str, Any]) -> bool:
+        """Say whether an incident of this kind, with what was seen, is told."""
+        is_of_fleet = kind is not IncidentKind.MOVED
+        return (About.FLEET in self.about and is_of_fleet) or (
+            About.CONTROL in self.about and is_of_control(kind, detail)
+        )
 
 
 def wishes_of(document: dict[str, Any]) -> Wishes:
@@ -235,8 +266,34 @@ class AlertItem:
 
 
 @dataclass(frozen=True)
+class MachineItem:
+    """What a message says of one incident; `what` is new, settled or open."""
+
+    incident: int
+    what: What
+    kind: IncidentKind
+    name: str
+    """The device's hardware id, the agent's name, or the class."""
+    classes: tuple[str, ...]
+    """The device classes that it concerns."""
+    sentence: str
+    """What is wrong, with the number that says so; of one that is over, how it was."""
+    meaning: str
+    """What follows from it."""
+    advice: str
+    """What to do, where there is something."""
+    opened_at: str
+    url: str
+    closed_at: str = ""
+    ended_by: str = ""
+
+
+@dataclass(frozen=True)
 class Message:
-    """What is told. `items` are the first few of those that `counts` counts; `url` is where all are."""
+    """What is told. `items` are the first few of those that `counts` counts; `url` is where all are.
+
+    `machines` are the first few incidents; `machine_counts` counts them, by what is said and by kind.
+    """
 
     kind: MessageKind
     project: str
@@ -255,11 +312,18 @@ class Message:
     """Of a report, what a mail shows of it."""
     report: str = ""
     """Which report it is."""
+    machines: tuple[MachineItem, ...] = ()
+    machine_counts: dict[str, dict[str, int]] = field(default_factory=dict)
 
     @property
     def left_out(self) -> int:
         """How many alerts are counted and not told singly."""
         return sum(self.counts.values()) - len(self.items)
+
+    @property
+    def machines_left_out(self) -> int:
+        """How many incidents are counted and not told singly."""
+        return sum(n for kinds in self.machine_counts.values() for n in kinds.values()) - len(self.machines)
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON stores it."""
@@ -270,11 +334,21 @@ def message_of(document: dict[str, Any]) -> Message:
     """Return the message of a stored document."""
     known = {name: value for name, value in document.items() if name in {its.name for its in fields(Message)}}
     items = tuple(_item(its) for its in known.pop("items", ()))
-    return Message(**{**known, "kind": MessageKind(known["kind"])}, items=items)
+    machines = tuple(_machine(its) for its in known.pop("machines", ()))
+    return Message(**{**known, "kind": MessageKind(known["kind"])}, items=items, machines=machines)
 
 
 def _item(document: dict[str, Any]) -> AlertItem:
     return AlertItem(**{**document, "what": What(document["what"]), "owners": tuple(document["owners"])})
+
+
+def _machine(document: dict[str, Any]) -> MachineItem:
+    its = {
+        "what": What(document["what"]),
+        "kind": IncidentKind(document["kind"]),
+        "classes": tuple(document["classes"]),
+    }
+    return MachineItem(**{**document, **its})
 
 
 @dataclass(frozen=True)

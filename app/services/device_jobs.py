@@ -17,9 +17,10 @@ from sqlalchemy.orm import Session
 from app.analysis.sequential import ALPHA, ALPHA_PASS
 from app.config import ServiceSettings
 from app.services.device_purpose import Purpose, purpose_of
-from app.services.follow_machine import QUARANTINED, may_get_well
+from app.services.follow_machine import may_get_well
 from app.services.job_sources import source_with
 from app.services.lease_jobs import hint
+from app.services.quarantine import QUARANTINED
 from app.store.repositories import access, clock, fleet, jobs, machines
 from app.store.repositories.upsert import get_or_create
 from app.store.tables import Commit, Device, Epoch, Job, Request, RequestJob

@@ -1,8 +1,8 @@
 """A run tells of its devices: what machine they are, and how their frozen control workload went.
 
 Another fingerprint of the machine begins an epoch of the device; a control that is off what the device showed over
-the last thirty days of this epoch, or an uncorrected memory error, puts it into quarantine. None of it looks at what
-was measured of anybody's code.
+the last thirty days of this epoch, or an uncorrected memory error, puts it into quarantine; a processor, which is never
+put there, has an incident where its control keeps off. None of it looks at what was measured of anybody's code.
 """
 
 from __future__ import annotations
@@ -16,20 +16,16 @@ from typing import Any, TypeGuard
 
 from sqlalchemy.orm import Session
 
-from app.analysis.health import Health, HealthState, health_of
+from app.analysis.health import Health, HealthState, health_of, keeps_off
 from app.analysis.machine import has_drifted
-from app.store.repositories import access, clock, fleet, machines
+from app.domain.incidents import MEMORY_ERRORS, IncidentEnd, IncidentKind
+from app.services.quarantine import begin_incident, object_of, quarantine
+from app.store.repositories import access, clock, fleet, incidents, machines
 from app.store.tables import Attempt, Device, Epoch, Run
 from workers.protocol import ControlResult, Prepared
 
 NEVER_ALONE = ("cpu",)
 """Kinds whose devices have other work, too."""
-
-QUARANTINED = "quarantined"
-"""Health of a device that takes no jobs but calibrations."""
-
-MEMORY_ERRORS = "ecc_uncorrected"
-"""Counter of errors that no device gets over by itself."""
 
 HISTORY = timedelta(days=30)
 
@@ -145,13 +141,19 @@ def _is_number(value: object) -> TypeGuard[float]:
 
 def health_of_device(session: Session, device: Device, result: ControlResult) -> dict[str, Health]:
     """Return how each probe of a device's result stands against its last thirty days, by the probe's name."""
+    return {
+        probe: health_of(past, result.probes[probe]["seconds"])
+        for probe, past in _pasts(session, device, result).items()
+    }
+
+
+def _pasts(session: Session, device: Device, result: ControlResult) -> dict[str, list[float]]:
+    """Return what each probe of the result took before on the device, as it is now [s], oldest first."""
     since = _since(session, device)
     key = (result.version, result.backend)
     return {
-        probe: health_of(
-            machines.control_history(session, device.id, *key, probe, since=since), shown["seconds"]
-        )
-        for probe, shown in result.probes.items()
+        probe: machines.control_history(session, device.id, *key, probe, since=since)
+        for probe in result.probes
     }
 
 
@@ -172,11 +174,29 @@ def _weigh(session: Session, device: Device, result: ControlResult) -> None:
     nobody else measures on a laptop. The run's flags and grade say so.
     """
     if device.kind in NEVER_ALONE:
+        _follow_processor(session, device, result)
         return
     for probe, health in health_of_device(session, device, result).items():
         if health.state is HealthState.QUARANTINED:
-            seen = {"probe": probe, "seconds": result.probes[probe]["seconds"]}
-            _quarantine(session, device, **seen, usual_s=health.median, deviation=health.deviation)
+            quarantine(session, device, **_seen(probe, result, health))
+
+
+def _follow_processor(session: Session, device: Device, result: ControlResult) -> None:
+    """Note that a processor's control keeps off its past, and that it is usual again or has become the usual."""
+    states = []
+    for probe, past in _pasts(session, device, result).items():
+        seconds = result.probes[probe]["seconds"]
+        states.append(health_of(past, seconds).state)
+        off = keeps_off(past, seconds)
+        if off is not None:
+            begin_incident(session, IncidentKind.MOVED, device, _seen(probe, result, off))
+    if states and HealthState.QUARANTINED not in states:
+        incidents.end(session, IncidentKind.MOVED, object_of(device), IncidentEnd.USUAL)
+
+
+def _seen(probe: str, result: ControlResult, health: Health) -> dict[str, Any]:
+    seconds = result.probes[probe]["seconds"]
+    return {"probe": probe, "seconds": seconds, "usual_s": health.median, "deviation": health.deviation}
 
 
 def note_errors(session: Session, devices: Sequence[Device], telemetry: Sequence[Any]) -> None:
@@ -185,7 +205,7 @@ def note_errors(session: Session, devices: Sequence[Device], telemetry: Sequence
         counters = summary.get("counters") if isinstance(summary, dict) else None
         errors = counters.get(MEMORY_ERRORS) if isinstance(counters, dict) else None
         if _is_number(errors) and errors >= 1:
-            _quarantine(session, device, **{MEMORY_ERRORS: errors})
+            quarantine(session, device, **{MEMORY_ERRORS: errors})
 
 
 def may_get_well(session: Session, device: Device) -> bool:
@@ -196,12 +216,6 @@ def may_get_well(session: Session, device: Device) -> bool:
     """
     entry = machines.quarantine_of(session, device.id)
     return entry is None or MEMORY_ERRORS not in entry.detail
-
-
-def _quarantine(session: Session, device: Device, **seen: Any) -> None:
-    if device.health == "good":
-        device.health = QUARANTINED
-        access.audit(session, "service", "device.quarantined", f"device/{device.id}", **seen)
 
 
 def drifted(session: Session, run_id: int) -> bool:

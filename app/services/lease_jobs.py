@@ -17,11 +17,12 @@ from app.services.access import Principal, Scope
 from app.services.ask_activity import want_activity
 from app.services.check_moved import check_moved
 from app.services.device_purpose import Purpose, purpose_of
-from app.services.follow_machine import QUARANTINED, note_control
+from app.services.follow_machine import note_control
 from app.services.judge_run import judge_run
 from app.services.metrics.catalogue import LEASE_EXPIRIES, PREFLIGHT_FAILURES
 from app.services.metrics.counted import count, observe_claim
 from app.services.publish import publish_run
+from app.services.quarantine import QUARANTINED
 from app.services.weigh_device import weigh_device
 from app.store.repositories import access, clock, fleet, jobs, leases, notify, outbox, restorations, runs
 from app.store.repositories import checks as check_rows
@@ -54,6 +55,8 @@ def claim_job(
     """
     logs.bind(worker=message.worker_id)
     worker = _worker(session, message)
+    if worker.left_at is not None:  # the claim was on its way when the agent signed off
+        return None
     note_pools(worker, principal)
     fleet.touch(session, worker.id)
     if restorations.is_observing(session):
@@ -78,6 +81,16 @@ def note_pools(worker: Worker, principal: Principal) -> None:
     """Note whose code the worker may be given, by its token."""
     worker.takes_trusted = principal.may(Scope.WORKER)
     worker.takes_untrusted = principal.may(Scope.WORKER_UNTRUSTED)
+
+
+def sign_off(session: Session, message: protocol.SignOff) -> None:
+    """Note that an agent ends because it was stopped: it gets no job any more, and nobody misses it.
+
+    Raises ConflictError where another start of it has registered since.
+    """
+    worker = _worker(session, message)
+    fleet.touch(session, worker.id)
+    worker.left_at = clock.now(session)
 
 
 def _calibration(
@@ -208,7 +221,7 @@ def hint(session: Session, job: Job, *, delay_s: float = 0.0) -> None:
     notify.job_queued(session, job.device_class)
 
 
-def _worker(session: Session, message: protocol.Claim) -> Worker:
+def _worker(session: Session, message: protocol.Claim | protocol.SignOff) -> Worker:
     worker = fleet.worker(session, message.worker_id)
     if worker is None or worker.instance != message.instance:
         raise ConflictError(

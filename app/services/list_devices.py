@@ -7,10 +7,11 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFoundError
-from app.services.follow_machine import QUARANTINED
+from app.domain.incidents import IncidentEnd
 from app.services.paging import page_end
+from app.services.quarantine import release
 from app.services.read_quarantine import Quarantine, read_quarantines
-from app.store.repositories import access, fleet, machines
+from app.store.repositories import fleet, machines
 from app.store.tables import Device, Epoch, SelfCheck
 
 OF_ITS_PROJECT = ("run", "verdicts", "false_alarms")
@@ -89,8 +90,6 @@ def release_device(session: Session, device_id: int, who: str) -> dict[str, Any]
     device = session.get(Device, device_id)
     if device is None:
         raise NotFoundError(f"there is no device {device_id}")
-    if device.health == QUARANTINED:
-        device.health = "good"
-        access.audit(session, who, "device.released", f"device/{device.id}", by="administrator")
+    release(session, device, IncidentEnd.ADMINISTRATOR, who)
     session.flush()
     return {"id": device.id, "hardware_id": device.hardware_id, "health": device.health}

@@ -19,6 +19,7 @@ from app.store.tables import Device, Epoch, SelfCheck, Worker
 class DeviceLine:
     """One device; `now` is None while it is free, `rests_until` is set after a lost lease."""
 
+    id: int
     device_class: str
     kind: str
     model: str
@@ -41,10 +42,13 @@ class DeviceLine:
 class WorkerLine:
     """One worker with its devices; live ones were heard of lately."""
 
+    id: int
     name: str
     host: str
     version: str
     is_live: bool
+    has_left: bool
+    """Whether it was stopped, and said so."""
     last_seen_at: datetime
     created_at: datetime
     takes_trusted: bool
@@ -83,10 +87,12 @@ def list_workers(
 
 def _worker(worker: Worker, devices: tuple[DeviceLine, ...], *, is_live: bool) -> WorkerLine:
     return WorkerLine(
+        id=worker.id,
         name=worker.name,
         host=worker.host,
         version=worker.agent_version,
         is_live=is_live,
+        has_left=worker.left_at is not None,
         last_seen_at=worker.last_seen_at,
         created_at=worker.created_at,
         takes_trusted=worker.takes_trusted,
@@ -109,6 +115,7 @@ def _device(
     )
     rests = device.available_at if device.available_at and device.available_at > now else None
     return DeviceLine(
+        id=device.id,
         device_class=device.device_class,
         kind=device.kind,
         model=device.model,

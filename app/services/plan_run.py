@@ -15,10 +15,11 @@ from app.analysis.sequential import MIN_PAIRS, g_from_history
 from app.domain.results import Better
 from app.domain.verdicts import Verdict
 from app.services.derive_values import Circumstances, circumstances, derived_metrics
-from app.services.follow_machine import QUARANTINED, note_control, note_machine
+from app.services.follow_machine import note_control, note_machine
 from app.services.lease_jobs import announce, require_lease
 from app.services.open_cases import open_cases
 from app.services.plan_cases import PlannedCase, plan_cases
+from app.services.quarantine import QUARANTINED
 from app.settings import budget_for
 from app.store.repositories import clock, fleet, projects, runs
 from app.store.tables import BenchmarkCase, Job, Run

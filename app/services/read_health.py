@@ -23,7 +23,7 @@ from app.domain.jobs import JobState
 from app.domain.units import format_quantity
 from app.reports.quantities import duration
 from app.reports.words import count, listing
-from app.services.follow_machine import QUARANTINED
+from app.services.quarantine import QUARANTINED
 from app.store.migrate import require_current
 from app.store.repositories import clock, fleet, health, metrics, outbox, restorations, retention
 

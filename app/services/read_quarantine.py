@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from app.domain.units import format_quantity
-from app.reports.quantities import change
-from app.reports.words import count
-from app.services.follow_machine import MEMORY_ERRORS, QUARANTINED
+from app.domain.incidents import MEMORY_ERRORS
+from app.reports.machine_words import seen_words
+from app.services.quarantine import QUARANTINED
 from app.store.repositories import machines
 from app.store.tables import Device
 
@@ -34,13 +33,10 @@ def read_quarantines(session: Session, devices: Sequence[Device]) -> dict[int, Q
     suspended = [device.id for device in devices if device.health == QUARANTINED]
     entries = machines.quarantines_of(session, suspended) if suspended else {}
     return {
-        device_id: Quarantine(entry.created_at, *_seen(entry.detail)) for device_id, entry in entries.items()
+        device_id: Quarantine(entry.created_at, seen_words(entry.detail), _ends_by(entry.detail))
+        for device_id, entry in entries.items()
     }
 
 
-def _seen(detail: dict[str, Any]) -> tuple[str, str]:
-    if MEMORY_ERRORS in detail:
-        return count(int(detail[MEMORY_ERRORS]), "uncorrected memory error"), BY_ADMINISTRATOR
-    took, usual = (format_quantity(detail[name], "s") for name in ("seconds", "usual_s"))
-    deviation = change(detail["deviation"])
-    return f"{detail['probe']} of its control took {took}, {usual} is usual ({deviation})", BY_CALIBRATION
+def _ends_by(detail: dict[str, Any]) -> str:
+    return BY_ADMINISTRATOR if MEMORY_ERRORS in detail else BY_CALIBRATION

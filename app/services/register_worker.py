@@ -29,7 +29,7 @@ def register_worker(
         _refuse_lesser(worker, principal)
     worker.host, worker.instance = message.host, message.instance
     worker.agent_version, worker.token_id = message.agent_version, principal.token_id
-    worker.sandbox = message.sandbox
+    worker.sandbox, worker.left_at = message.sandbox, None
     note_pools(worker, principal)
     fleet.touch(session, worker.id)
     for report in message.devices:

@@ -10,10 +10,12 @@ from sqlalchemy.orm import Session
 from app.analysis.grades import grade_of_device, smallest_effect
 from app.analysis.health import HealthState
 from app.analysis.judge import Grade
+from app.domain.incidents import IncidentEnd
 from app.domain.verdicts import Verdict
 from app.services.device_purpose import Purpose, purpose_of
-from app.services.follow_machine import QUARANTINED, health_of_device, may_get_well, result_of_device
-from app.store.repositories import access, fleet, machines, runs
+from app.services.follow_machine import health_of_device, may_get_well, result_of_device
+from app.services.quarantine import release
+from app.store.repositories import fleet, machines, runs
 from app.store.tables import Attempt, Device, Job, Run, SelfCheck
 from workers.protocol import ControlResult
 
@@ -48,9 +50,8 @@ def _release(session: Session, device: Device, control: ControlResult) -> None:
     """End a quarantine if every probe is as it used to be."""
     found = [health.state for health in health_of_device(session, device, control).values()]
     is_well = bool(found) and HealthState.QUARANTINED not in found
-    if device.health == QUARANTINED and is_well and may_get_well(session, device):
-        device.health = "good"
-        access.audit(session, "service", "device.released", f"device/{device.id}", by="calibration")
+    if is_well and may_get_well(session, device):
+        release(session, device, IncidentEnd.CALIBRATION)
 
 
 def _grade(session: Session, device: Device, run: Run) -> None:

@@ -39,6 +39,7 @@ from app.services.relay_outbox import find_lost_hints
 from app.services.render_report import store_report
 from app.services.retention.chore import prune_for_a_while
 from app.services.sweep_suspicions import find_stale_suspicions, sweep_suspicion
+from app.services.watch_fleet import watch_fleet
 from app.services.weekly.make_due import make_due
 from app.store.repositories import clock
 from app.store.repositories.metrics import swept
@@ -165,6 +166,8 @@ def _register_clockwork(app: Celery, service: Service) -> None:
             sweep_forge(service, late)
         sweep_suspicions(service)
         sweep_alerts(service)
+        with service.database.session() as session:
+            watch_fleet(session, settings)
         sweep_notifications(service, late)
         with service.database.session() as session:
             tend_devices(session, settings)

@@ -9,6 +9,7 @@ from app.domain.errors import RatchetError
 from app.integrations.forge import Forge
 from app.services.notify.compose_message import compose_message
 from app.services.notify.look_at_owners import keep_owners, look_at_owners, question_of
+from app.services.notify.plan_machines import plan_machines
 from app.services.notify.plan_news import plan_news
 from app.services.notify.send_message import deliver, end_turn, take_turn
 from app.services.notify.wanting import find_waiting
@@ -58,6 +59,8 @@ def send(service: Service, notifier_id: int) -> None:
 
 
 def sweep_notifications(service: Service, late: timedelta) -> None:
-    """Find what is due, and what a task that died left."""
+    """Look at whom what happened to machines concerns, find what is due, and what a task that died left."""
+    with service.database.session() as session:
+        plan_machines(session)
     with service.database.session() as session:
         find_waiting(session, older_than=late)

@@ -125,6 +125,8 @@ ROLES: dict[str, str] = {
 ABOUTS: dict[str, str] = {
     About.CHANGES: "changes for the worse",
     About.CHECKS: "failed checks",
+    About.FLEET: "machines that cannot measure",
+    About.CONTROL: "machines that are not what they were",
 }
 """What a notifier is told of."""
 
@@ -174,7 +176,7 @@ def wishes_words(its: NotifierFacts) -> str:
     parts = [listing(told)]
     if wishes.min_change and About.CHANGES in wishes.about:
         parts.append(f"from {wishes.min_change * 100:g} %")
-    if wishes.owners:
+    if wishes.owners and wishes.of_alerts:
         parts.append(f"of {plain(listing(list(wishes.owners)))}")
     if wishes.pace is not Pace.AT_ONCE:
         when = "daily" if wishes.pace is Pace.DAILY else f"{_DAYS[wishes.weekday]}s"

@@ -33,6 +33,7 @@ from workers.protocol import (
     Prepared,
     Register,
     Registered,
+    SignOff,
 )
 
 log = logging.getLogger(__name__)
@@ -107,6 +108,11 @@ class ServiceClient:
     def finish(self, lease_id: str, message: Finish, patience: Patience) -> None:
         """End the lease."""
         self._request("POST", f"/worker/leases/{lease_id}/finish", _json(message), patience)
+
+    def sign_off(self, message: SignOff, *, answer_s: float) -> None:
+        """Say that this agent ends because it was stopped: one try of at most `answer_s`, as nobody waits for it."""
+        patience = Patience(limit_s=0.0)
+        self._request("POST", "/worker/sign-off", _json(message), patience, answer_s=answer_s)
 
     def download_bundle(self, digest: str, target: Path, patience: Patience) -> None:
         """Write an uploaded git bundle to the file `target`."""

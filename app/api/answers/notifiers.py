@@ -1,4 +1,4 @@
-"""Who is told of a project's alerts, and what became of it."""
+"""Who is told of a project's alerts and machines, and what became of it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,17 @@ from app.domain.notifications import About, MessageKind, NotifierKind, Pace, Sen
 
 
 class WishesAnswer(Answer):
-    """What of a project's alerts a notifier is told, and when."""
+    """What of a project's alerts and machines a notifier is told, and when."""
 
-    about: list[About] = told("What it is told of.", ["changes", "checks"])
-    min_change: float = told("Smaller changes are not told: 0.05 is 5 %.", 0.05)
-    owners: list[str] = told("Only alerts of these people; empty: of everybody.", ["ada"])
+    about: list[About] = told(
+        "What it is told of: `changes` and `checks` of alerts; of the machines that the project uses `fleet`, what "
+        "cannot measure, and `control`, what is not what it was.",
+        ["changes", "checks", "fleet"],
+    )
+    min_change: float = told("Smaller changes are not told: 0.05 is 5 %. Machines have no size.", 0.05)
+    owners: list[str] = told(
+        "Only alerts of these people; empty: of everybody. Machines are nobody's.", ["ada"]
+    )
     pace: Pace = told("When it is told.", "at_once")
     hour: int = told("The hour of a digest.", 9)
     weekday: int = told("The day of a weekly digest; 0 is Monday.", 0)

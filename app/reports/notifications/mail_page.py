@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from app.domain.notifications import Message, MessageKind
 from app.reports.html import report_environment
+from app.reports.machine_words import status_words as machine_status
 from app.reports.notifications.plain_text import NOTHING
-from app.reports.notifications.sections import facts_of, left_out_words, period_words, sections
+from app.reports.notifications.sections import (
+    facts_of,
+    left_out_words,
+    machine_sections,
+    period_words,
+    sections,
+)
 from app.reports.notifications.titles import settled_words, status_words
 from app.reports.text import plain, plain_lines
 
@@ -20,11 +27,13 @@ def mail_page(message: Message) -> str:
         period=period_words(message) if message.since else "",
         lines=plain_lines(message.text),
         parts=[(part, part.ages()) for part in parts],
-        is_empty=message.kind is MessageKind.DIGEST and not message.items,
+        machine_parts=machine_sections(message),
+        is_empty=message.kind is MessageKind.DIGEST and not message.items and not message.machines,
         nothing=NOTHING,
         left_out=left_out_words(message),
         facts_of=facts_of,
         status_words=status_words,
+        machine_status=machine_status,
         settled_words=settled_words,
         plain=plain,
     )

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from app.domain.notifications import AlertItem, Message, MessageKind, What
-from app.reports.notifications.sections import Section, facts_of, left_out_words, period_words, sections
+from app.domain.notifications import AlertItem, MachineItem, Message, MessageKind, What
+from app.reports.machine_words import status_words as machine_status
+from app.reports.notifications.sections import (
+    MachineSection,
+    Section,
+    facts_of,
+    left_out_words,
+    machine_sections,
+    period_words,
+    sections,
+)
 from app.reports.notifications.titles import settled_words, status_words
 from app.reports.text import plain, plain_lines
 
@@ -17,11 +26,20 @@ def message_text(message: Message) -> str:
     parts = [plain(message.title), *([period_words(message)] if message.since else []), ""]
     for section in sections(message):
         parts += _section(section)
-    if not message.items:
+    for machines in machine_sections(message):
+        parts += _machines(machines)
+    if not message.items and not message.machines:
         parts += [NOTHING, ""]
     if left := left_out_words(message):
         parts += [left, ""]
-    return "\n".join([*parts, f"All alerts: {message.url}" if len(message.items) != 1 else message.url, ""])
+    return "\n".join([*parts, _where(message), ""])
+
+
+def _where(message: Message) -> str:
+    """Return where all of it is; a single one has its own address."""
+    if len(message.items) + len(message.machines) == 1 and message.kind is not MessageKind.DIGEST:
+        return message.url
+    return f"{'All workers' if message.kind is MessageKind.MACHINES else 'All alerts'}: {message.url}"
 
 
 def _section(section: Section) -> list[str]:
@@ -35,3 +53,14 @@ def _item(item: AlertItem, age: str) -> list[str]:
     if item.what is What.SETTLED:
         lines.append(f"  {settled_words(item)}")
     return [*lines, f"  {item.url}"]
+
+
+def _machines(section: MachineSection) -> list[str]:
+    head = [f"{section.title}:", ""] if section.title else []
+    return [*head, *(line for item in section.items for line in (*_machine(item, section), ""))]
+
+
+def _machine(item: MachineItem, section: MachineSection) -> list[str]:
+    status = machine_status(item.what, item.kind, item.ended_by)
+    told = [f"{status}: {plain(item.sentence)}", f"  {section.facts(item)}"]
+    return [*told, *(f"  {text}" for text in section.follows(item)), f"  {item.url}"]

@@ -9,8 +9,17 @@ from __future__ import annotations
 import json
 import re
 
-from app.domain.notifications import AlertItem, Message, MessageKind, What
-from app.reports.notifications.sections import Section, facts_of, left_out_words, period_words, sections
+from app.domain.notifications import AlertItem, MachineItem, Message, MessageKind, What
+from app.reports.machine_words import status_words as machine_status
+from app.reports.notifications.sections import (
+    MachineSection,
+    Section,
+    facts_of,
+    left_out_words,
+    machine_sections,
+    period_words,
+    sections,
+)
 from app.reports.notifications.titles import settled_words, status_words
 from app.reports.text import plain, plain_lines, shorten
 
@@ -29,7 +38,7 @@ def slack_body(message: Message, *, told_first: str = "") -> bytes:
 
     Args:
         message: what is told.
-        told_first: when the alert was told of first (`14:02 UTC`); a message that is sent cannot be edited.
+        told_first: when the alert or incident was told of first (`14:02 UTC`); a message that is sent cannot be edited.
     """
     text = shorten_lines(_text(message, told_first))
     return json.dumps({"text": text, "unfurl_links": False}, ensure_ascii=False).encode()
@@ -64,9 +73,12 @@ def _text(message: Message, told_first: str) -> str:
         return "\n".join([f"*{_link(message.url, message.title)}*", *lines])
     if told_first and len(message.items) == 1:
         return _update(message.items[0], message, told_first)
+    if told_first and len(message.machines) == 1:
+        return _machine_update(message.machines[0], message, told_first)
     head = [f"*{_link(message.url, message.title)}*"]
     head += [period_words(message)] if message.since else []
     body = [line for section in sections(message) for line in _section(section)]
+    body += [line for section in machine_sections(message) for line in _machines(section)]
     left = left_out_words(message)
     return "\n".join([*head, *body, *([_link(message.url, left)] if left else [])])
 
@@ -95,3 +107,21 @@ def _item(item: AlertItem, section: Section, age: str) -> list[str]:
     because = f" · {settled_words(item)}" if item.what is What.SETTLED else ""
     about = shorten(" · ".join(facts_of(item, age)) + because, 300)
     return [f"• {_link(item.url, shorten(item.sentence, 160))} {words(about)}"]
+
+
+def _machine_update(item: MachineItem, message: Message, told_first: str) -> str:
+    status = words(machine_status(item.what, item.kind, item.ended_by))
+    name = _link(item.url, item.name)
+    told = words(shorten(item.sentence, 300))
+    return f"*{status}*: {name}, of {words(shorten(message.project, 60))}, told at {told_first}\n{told}"
+
+
+def _machines(section: MachineSection) -> list[str]:
+    head = [f"*{section.title}*"] if section.title else []
+    return head + [line for item in section.items for line in _machine(item, section)]
+
+
+def _machine(item: MachineItem, section: MachineSection) -> list[str]:
+    if not section.title:
+        return [words(text) for text in (section.facts(item), *section.follows(item))]
+    return [f"• {_link(item.url, shorten(item.sentence, 200))} {words(section.facts(item))}"]

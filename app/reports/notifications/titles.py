@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from app.domain.notifications import AlertItem, What
-from app.reports import quantities
+from app.domain.notifications import AlertItem, MachineItem, What
+from app.reports import machine_words, quantities
 from app.reports.alert_words import ALERTS, extent
 from app.reports.text import plain, shorten
 from app.reports.words import count, listing
@@ -27,6 +27,25 @@ def title_of(project: str, counts: Mapping[str, int], items: Sequence[AlertItem]
     if sum(counts.values()) == 1 and items:
         return shorten(f"{name}: {status_words(items[0])}: {plain(items[0].sentence)}", LONGEST_TITLE)
     return f"{name}: {counts_words(counts)}"
+
+
+def machines_title(
+    project: str, counts: Mapping[str, Mapping[str, int]], items: Sequence[MachineItem]
+) -> str:
+    """Return `acme/vision: agent edge-3 was lost …`, or how many incidents there are of each kind."""
+    name = shorten(plain(project), 60)
+    is_one = sum(n for kinds in counts.values() for n in kinds.values()) == 1
+    told = plain(items[0].sentence) if is_one and items else machine_words.counts_words(counts)
+    return shorten(f"{name}: {told}", LONGEST_TITLE)
+
+
+def digest_title(
+    project: str, counts: Mapping[str, int], machine_counts: Mapping[str, Mapping[str, int]]
+) -> str:
+    """Return `acme/vision: 2 new alerts, 1 device quarantined`."""
+    machines = machine_words.counts_words(machine_counts)
+    alerts = counts_words(counts) if counts or not machines else ""
+    return f"{shorten(plain(project), 60)}: {', '.join(filter(None, (alerts, machines)))}"
 
 
 def counts_words(counts: Mapping[str, int]) -> str:

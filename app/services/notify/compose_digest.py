@@ -1,4 +1,7 @@
-"""What happened since a notifier's last digest: new, worse, settled, and what is still open with its age and owner."""
+"""What happened since a notifier's last digest: new, worse, settled, and what is still open with its age and owner.
+
+Incidents of machines have parts of their own in it.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +20,20 @@ from app.domain.notifications import (
     Wishes,
     next_digest,
 )
-from app.reports.notifications.titles import counts_words
-from app.reports.text import plain, shorten
+from app.reports.notifications.titles import digest_title
+from app.services.notify import machine_items
 from app.services.notify.alert_items import Standing, items, standings
+from app.services.notify.compose_machines import digest_of_machines
+from app.services.notify.machine_issues import tell_machine_issues
+from app.services.notify.machine_rows import note_told_machines
 from app.services.notify.message_rows import Say, add_notification, list_url, note_told
 from app.services.notify.tell_issue import tell_issues
 from app.services.notify.what_to_say import what_to_say
-from app.store.repositories import alerts, notifications
+from app.store.repositories import alerts, incidents, notifications
 from app.store.tables import Notifier
 
 MOST_OF_A_KIND = 15
-"""Alerts that a digest names of what is new, worse, settled and still open each."""
+"""Alerts, and incidents, that a digest names of what is new, worse, settled and still open each."""
 
 MOST_OPEN = 2_000
 
@@ -38,18 +44,25 @@ def compose_digest(
     """Make the digest that is due; return whether there was anything to say. The caller has locked the notifier."""
     since = notifier.digest_from
     say, told_ids = _say(session, notifier, wishes)
+    machines, machine_ids = digest_of_machines(session, notifier, wishes)
     notifier.digest_from, notifier.due_at = now, next_digest(wishes, now)
     news = [its for its in say if its[1] is not What.OPEN]
+    machine_news = [its for its in machines if its[1] is not What.OPEN]
     known = notifications.told(session, notifier.id, [its.id for its, _ in say])
+    known_machines = incidents.told(session, notifier.id, [its.id for its, _ in machines])
     notifications.drop_news(session, notifier.id, told_ids)
-    if not news and not wishes.empty_digests:
+    incidents.drop_news(session, notifier.id, machine_ids)
+    if not news and not machine_news and not wishes.empty_digests:
         session.flush()
         return False
     if notifier.kind == NotifierKind.GITHUB_ISSUE:
         tell_issues(session, settings, notifier, news, known, now)
+        tell_machine_issues(session, settings, notifier, machine_news, known_machines, now)
     else:
-        row = add_notification(session, notifier, _message(session, settings, notifier, say, since, now))
+        message = _message(session, settings, notifier, say, machines, since, now)
+        row = add_notification(session, notifier, message)
         note_told(session, notifier, say, known, row)
+        note_told_machines(session, notifier, machines, known_machines, row)
     return True
 
 
@@ -87,21 +100,28 @@ def _message(
     settings: ServiceSettings,
     notifier: Notifier,
     say: Say,
+    machines: machine_items.Say,
     since: datetime,
     now: datetime,
 ) -> Message:
     project = notifications.project_of(session, notifier).name
     counts = dict(Counter(str(what) for _, what in say))
     named = [its for what in What for its in _largest(say, what)]
+    of_machines = [
+        its for what in What for its in [one for one in machines if one[1] is what][:MOST_OF_A_KIND]
+    ]
+    machine_counts = machine_items.counted(machines)
     return Message(
         kind=MessageKind.DIGEST,
         project=project,
-        title=f"{shorten(plain(project), 60)}: {counts_words(counts)}",
+        title=digest_title(project, counts, machine_counts),
         url=list_url(settings, project),
         at=now.isoformat(),
         items=items(session, settings, named),
         counts=counts,
         since=since.isoformat(),
+        machines=machine_items.machine_items(session, settings, notifier, of_machines),
+        machine_counts=machine_counts,
     )
 
 

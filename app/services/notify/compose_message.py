@@ -21,10 +21,11 @@ from app.domain.notifications import (
 )
 from app.services.notify.alert_items import standings
 from app.services.notify.compose_digest import compose_digest
+from app.services.notify.compose_machines import compose_machines
 from app.services.notify.message_rows import Say, add_notification, alerts_message, note_told
 from app.services.notify.tell_issue import tell_issues
 from app.services.notify.what_to_say import what_to_say
-from app.store.repositories import clock, notifications, restorations
+from app.store.repositories import clock, incidents, notifications, restorations
 from app.store.tables import Notification, Notifier, ToldAlert
 
 SPACING = timedelta(seconds=60)
@@ -50,24 +51,40 @@ def compose_message(session: Session, settings: ServiceSettings, notifier_id: in
 def _compose(
     session: Session, settings: ServiceSettings, notifier: Notifier, wishes: Wishes, now: datetime
 ) -> bool:
+    """Make a message of alerts and one of machines; in quiet hours what is put off is told at their end."""
     until = quiet_until(wishes, now)
+    n_alerts, are_kept = _say_alerts(session, settings, notifier, wishes, now, until)
+    if until is None:
+        n_machines = compose_machines(session, settings, notifier, wishes, now)
+    else:
+        n_machines, are_kept = 0, are_kept or bool(incidents.news_of(session, notifier.id))
+    notifier.due_at = until if are_kept else None
+    if max(n_alerts, n_machines) > FEW:
+        notifier.spaced_until = now + SPACING
+    session.flush()
+    return bool(n_alerts or n_machines)
+
+
+def _say_alerts(
+    session: Session,
+    settings: ServiceSettings,
+    notifier: Notifier,
+    wishes: Wishes,
+    now: datetime,
+    until: datetime | None,
+) -> tuple[int, bool]:
+    """Make the message of alerts; return of how many it is, and whether any is put off until the quiet hours end."""
     waiting = notifications.news_of(session, notifier.id)
     known = standings(session, waiting)
     looked_at = [its for its in known.values() if until is None or its.breaks_through(wishes)]
     told = notifications.told(session, notifier.id, [its.id for its in looked_at])
     say = [(its, what) for its in looked_at if (what := what_to_say(its, told.get(its.id), wishes))]
     notifications.drop_news(session, notifier.id, [its.id for its in looked_at])
-    notifier.due_at = until if len(looked_at) < len(waiting) else None
-    if not say:
-        session.flush()
-        return False
-    if len(say) > FEW:
-        notifier.spaced_until = now + SPACING
-    if notifier.kind == NotifierKind.GITHUB_ISSUE:
+    if say and notifier.kind == NotifierKind.GITHUB_ISSUE:
         tell_issues(session, settings, notifier, say, told, now)
-    else:
+    elif say:
         _queue(session, settings, notifier, say, told, now)
-    return True
+    return len(say), len(looked_at) < len(waiting)
 
 
 def _queue(

@@ -157,7 +157,7 @@ def _schedule(session: Session, row: Notifier, wishes: Wishes) -> None:
     if wishes.pace is not Pace.AT_ONCE and wishes.about:
         row.due_at = next_digest(wishes, now)
     else:
-        row.due_at = now if notifications.news_of(session, row.id) else None
+        row.due_at = now if notifications.has_news(session, row.id) else None
     session.flush()
     if row.due_at == now and row.paused_at is None:
         compose_now(session, row.id)

@@ -26,7 +26,7 @@ def plan_news(session: Session, project_id: int) -> int:
     now = clock.now(session)
     for notifier in notifications.of_project(session, project_id):
         its_news = [alert_id for alert_id, at in news.items() if at >= notifier.created_at]
-        if its_news and kept_wishes(notifier.wishes).about:
+        if its_news and kept_wishes(notifier.wishes).of_alerts:
             _note(session, notifier, its_news, now)
     return len(news)
 
@@ -36,9 +36,17 @@ def _note(session: Session, notifier: Notifier, alert_ids: list[int], now: datet
     if row is None:
         return
     notifications.add_news(session, row.id, alert_ids)
+    tell_soon(session, row, now, window=WINDOW)
+
+
+def tell_soon(session: Session, row: Notifier, now: datetime, *, window: timedelta) -> None:
+    """Have a notifier told, unless it waits for its digest, once what comes within the window has come.
+
+    The caller has locked it.
+    """
     if kept_wishes(row.wishes).pace is not Pace.AT_ONCE:
         return
-    soon = max(now + WINDOW, row.spaced_until or now)
+    soon = max(now + window, row.spaced_until or now)
     if row.due_at is None or row.due_at > soon:
         row.due_at = soon
         session.flush()

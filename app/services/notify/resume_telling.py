@@ -32,4 +32,4 @@ def _due_at(session: Session, notifier: Notifier, now: datetime) -> datetime | N
     wishes = kept_wishes(notifier.wishes)
     if wishes.pace is not Pace.AT_ONCE and wishes.about:
         return next_digest(wishes, now)
-    return now if notifications.news_of(session, notifier.id) else None
+    return now if notifications.has_news(session, notifier.id) else None

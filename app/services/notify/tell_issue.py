@@ -88,13 +88,18 @@ def _add(
 
 def _want(session: Session, settings: ServiceSettings, notifier: Notifier, first: Notification) -> None:
     """Have the issue of a first message say how all of its alerts stand just now."""
+    known = standings(session, notifications.alerts_of_thread(session, first.id))
+    told = items(session, settings, [(its, _what(its)) for its in known.values()])
+    want_issue(session, notifier, first, _text(told, first, notifier, session))
+
+
+def want_issue(session: Session, notifier: Notifier, first: Notification, text: IssueText) -> None:
+    """Have the issue of a first message say this; where no repository is connected any more, the message says so."""
     repository = repository_of(session, notifier.project_id)
     if repository is None:
         first.error = "the project has no repository on GitHub that this service is connected with"
         return
-    known = standings(session, notifications.alerts_of_thread(session, first.id))
-    told = items(session, settings, [(its, _what(its)) for its in known.values()])
-    want_text(session, repository, issue_key(first.key), _text(told, first, notifier, session))
+    want_text(session, repository, issue_key(first.key), text)
 
 
 def _what(its: Standing) -> What:

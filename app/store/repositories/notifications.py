@@ -15,12 +15,14 @@ from app.domain.notifications import MessageKind, SendState
 from app.store.tables import (
     Alert,
     AlertLog,
+    IncidentNews,
     Notification,
     Notifier,
     NotifierNews,
     Project,
     Target,
     ToldAlert,
+    ToldIncident,
 )
 
 # --- who is told ---
@@ -30,6 +32,11 @@ def of_project(session: Session, project_id: int) -> Sequence[Notifier]:
     """Return the project's notifiers, by name."""
     query = select(Notifier).where(Notifier.project_id == project_id).order_by(Notifier.name)
     return session.scalars(query).all()
+
+
+def of_all(session: Session) -> Sequence[Notifier]:
+    """Return the notifiers of all projects."""
+    return session.scalars(select(Notifier).order_by(Notifier.id)).all()
 
 
 def every(session: Session) -> Sequence[Notifier]:
@@ -51,9 +58,17 @@ def locked(session: Session, notifier_id: int) -> Notifier | None:
 
 def remove(session: Session, notifier_id: int) -> None:
     """Delete a notifier with all that it was told, and is to be told."""
-    for table in (NotifierNews, ToldAlert, Notification):
+    for table in (NotifierNews, IncidentNews, ToldAlert, ToldIncident, Notification):
         session.execute(delete(table).where(table.notifier_id == notifier_id))
     session.execute(delete(Notifier).where(Notifier.id == notifier_id))
+
+
+def has_news(session: Session, notifier_id: int) -> bool:
+    """Say whether there is anything that a notifier may have to be told: of alerts, or of machines."""
+    return any(
+        session.scalar(select(exists().where(table.notifier_id == notifier_id)))
+        for table in (NotifierNews, IncidentNews)
+    )
 
 
 def has_any(session: Session, project_id: int) -> bool:

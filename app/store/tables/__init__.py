@@ -3,7 +3,7 @@
 from app.store.tables.alerts import Alert, AlertChange, AlertCheck, AlertLog, MissedChange
 from app.store.tables.base import Table
 from app.store.tables.changes import ChangePoint, History
-from app.store.tables.fleet import Control, Device, Environment, Epoch, SelfCheck, Worker
+from app.store.tables.fleet import Control, Device, Environment, Epoch, Incident, SelfCheck, Worker
 from app.store.tables.forge import Delivery, PullRequest, Repository, Target
 from app.store.tables.judged import Check, Report, Verdict, WeeklyReport
 from app.store.tables.measured import (
@@ -18,7 +18,14 @@ from app.store.tables.measured import (
     Upload,
 )
 from app.store.tables.messages import Redelivery, Watermark
-from app.store.tables.notifications import Notification, Notifier, NotifierNews, ToldAlert
+from app.store.tables.notifications import (
+    IncidentNews,
+    Notification,
+    Notifier,
+    NotifierNews,
+    ToldAlert,
+    ToldIncident,
+)
 from app.store.tables.origins import Acceptance, Origin
 from app.store.tables.projects import BenchmarkCase, Commit, Project
 from app.store.tables.restorations import Restoration
@@ -56,6 +63,8 @@ __all__ = [
     "GitHubAccount",
     "GitHubVisit",
     "History",
+    "Incident",
+    "IncidentNews",
     "Invocation",
     "Job",
     "Key",
@@ -93,6 +102,7 @@ __all__ = [
     "Timing",
     "Token",
     "ToldAlert",
+    "ToldIncident",
     "Upload",
     "User",
     "Verdict",

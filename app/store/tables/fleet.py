@@ -1,4 +1,4 @@
-"""Workers, the devices that they measure on, and the environments that runs ran in."""
+"""Workers, the devices that they measure on, what is wrong with them, and the environments that runs ran in."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import Any
 from sqlalchemy import CheckConstraint, ForeignKey, Index, text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.domain.incidents import IncidentEnd, IncidentKind
 from app.store.tables.base import Id, Now, Table
 
 HEALTH = ("good", "suspect", "quarantined", "draining", "maintenance", "retired")
+_KINDS = ", ".join(f"'{kind}'" for kind in IncidentKind)
+_ENDS = ", ".join(f"'{end}'" for end in IncidentEnd)
 
 
 class Environment(Table):
@@ -44,6 +47,8 @@ class Worker(Table):
     sandbox: Mapped[int] = mapped_column(server_default="0")
     """The level of isolation that it says it can give."""
     last_seen_at: Mapped[Now]
+    left_at: Mapped[datetime | None]
+    """When it signed off; null from its registering on."""
     created_at: Mapped[Now]
 
 
@@ -127,3 +132,33 @@ class SelfCheck(Table):
     is_exclusive: Mapped[bool]
     grade: Mapped[str]
     measured_at: Mapped[Now]
+
+
+class Incident(Table):
+    """Something is wrong with a machine, until `closed_at`. One of a kind is open of the same object.
+
+    `is_news` is true from its opening, and again from its end, until somebody has looked at whom it is to be told.
+    """
+
+    __tablename__ = "incident"
+    __table_args__ = (
+        CheckConstraint(f"kind in ({_KINDS})", name="kind"),
+        CheckConstraint(f"ended_by in ({_ENDS})", name="ended_by"),
+        Index("uq_incident_open", "object", "kind", unique=True, postgresql_where=text("closed_at is null")),
+        Index("ix_incident_news", "id", postgresql_where=text("is_news")),
+    )
+
+    id: Mapped[Id]
+    kind: Mapped[str]
+    object: Mapped[str]
+    """What it is of, as the audit log names it: `device/12`, `worker/3`, `class/h100-sxm`."""
+    name: Mapped[str]
+    """What people call that: a device's hardware id, a worker's name, a class."""
+    classes: Mapped[list[str]]
+    """The device classes that it concerns."""
+    detail: Mapped[dict[str, Any]]
+    """What was seen."""
+    opened_at: Mapped[Now]
+    closed_at: Mapped[datetime | None]
+    ended_by: Mapped[str | None]
+    is_news: Mapped[bool] = mapped_column(server_default=text("true"))

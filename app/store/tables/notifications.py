@@ -1,4 +1,4 @@
-"""Who is told of a project's alerts, of what they were told, and each message until it has arrived."""
+"""Who is told of alerts and of machines, of what they were told, and each message until it has arrived."""
 
 from __future__ import annotations
 
@@ -69,6 +69,28 @@ class ToldAlert(Table):
     state: Mapped[str]
     level: Mapped[float]
     """Its largest change then, as a share."""
+
+
+class IncidentNews(Table):
+    """An incident began or ended, and a notifier has not been told."""
+
+    __tablename__ = "incident_news"
+
+    notifier_id: Mapped[int] = mapped_column(ForeignKey("notifier.id"), primary_key=True, autoincrement=False)
+    incident_id: Mapped[int] = mapped_column(ForeignKey("incident.id"), primary_key=True, autoincrement=False)
+
+
+class ToldIncident(Table):
+    """A notifier was told of an incident, by which message first, and whether it was told of its end."""
+
+    __tablename__ = "told_incident"
+
+    notifier_id: Mapped[int] = mapped_column(ForeignKey("notifier.id"), primary_key=True, autoincrement=False)
+    incident_id: Mapped[int] = mapped_column(ForeignKey("incident.id"), primary_key=True, autoincrement=False)
+    notification_id: Mapped[int | None] = mapped_column(
+        ForeignKey("notification.id", ondelete="SET NULL"), index=True
+    )
+    is_over: Mapped[bool]
 
 
 class Notification(Table):

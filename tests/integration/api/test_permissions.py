@@ -91,6 +91,7 @@ ROUTES: dict[tuple[str, str], Way] = {
     # --- agents ---
     ("POST", "/api/v1/worker/register"): Way(May.WORK, "/api/v1/worker/register", json={}),
     ("POST", "/api/v1/worker/claim"): Way(May.WORK, "/api/v1/worker/claim", json=CLAIM),
+    ("POST", "/api/v1/worker/sign-off"): Way(May.WORK, "/api/v1/worker/sign-off", json=CLAIM),
     ("POST", "/api/v1/worker/leases/{lease_id}/heartbeat"): Way(May.WORK, f"{LEASE}/heartbeat", json={}),
     ("POST", "/api/v1/worker/leases/{lease_id}/prepared"): Way(May.WORK, f"{LEASE}/prepared", json={}),
     ("POST", "/api/v1/worker/leases/{lease_id}/invocations"): Way(May.WORK, f"{LEASE}/invocations", json={}),

@@ -19,7 +19,7 @@ from app.services.device_purpose import Purpose
 from app.services.lease_jobs import sweep_leases
 from app.services.list_workers import list_workers
 from app.store.repositories import clock
-from app.store.tables import AuditLog, Control, Device, Epoch, Job, Run, SelfCheck, Verdict
+from app.store.tables import AuditLog, Control, Device, Epoch, Incident, Job, Run, SelfCheck, Verdict
 from app.wiring import Service
 from tests.factories.agent import FakeAgent, hash_of, latency_listing
 from tests.factories.checks import SETTINGS
@@ -1124,3 +1124,62 @@ def test_a_control_that_was_disturbed_is_no_drift(
     hosted.end = SLOW
     hosted.disturbed = "host_cpu: other programs kept 1.5 processors busy; 0.5 may be"
     assert "run_drift" not in checked(client, admin_token, hosted, ask)["flags"]
+
+
+# --- incidents ------------------------------------------------------------------------------------------------
+
+
+def incidents(service: Service) -> list[tuple[str, str, str | None]]:
+    return [(its.kind, its.name, its.ended_by) for its in rows(service, Incident)]
+
+
+def test_a_quarantine_is_an_incident_until_its_end(
+    service: Service, client: TestClient, admin_token: str, hosted: FakeAgent, ask: Ask
+) -> None:
+    run(hosted, ask)
+    remember(service, USUAL)
+    hosted.start = dict(SLOW)
+    run(hosted, ask)
+    assert incidents(service) == [("quarantined", "cpu-0001", None)]
+    (its,) = rows(service, Incident)
+    (entry,) = rows(service, AuditLog, AuditLog.action == "device.quarantined")
+    assert (its.object, its.detail) == (entry.object, entry.detail)
+    assert release(client, admin_token) == 200
+    assert incidents(service) == [("quarantined", "cpu-0001", "administrator")]
+    assert release(client, admin_token) == 200, "it is in none, and nothing happens"
+    assert len(rows(service, AuditLog, AuditLog.action == "device.released")) == 1
+
+
+def test_a_processor_whose_control_keeps_off_is_an_incident_and_goes_on_measuring(
+    service: Service, agent: FakeAgent, ask: Ask
+) -> None:
+    agent.machine, agent.start = dict(MACHINE), dict(USUAL)
+    run(agent, ask)
+    remember(service, USUAL)
+    agent.start = dict(SLOW)
+    for n_seen in (1, 2):
+        run(agent, ask)
+        assert incidents(service) == [], f"after {n_seen} it may be the weather"
+    run(agent, ask)
+    assert incidents(service) == [("moved", "cpu-0001", None)]
+    (its,) = rows(service, Incident)
+    assert its.detail["probe"] == "gemm_bf16"
+    assert its.detail["deviation"] == pytest.approx(0.3, abs=0.01)
+    assert health(service) == "good"
+    run(agent, ask)
+    assert len(incidents(service)) == 1
+    agent.start = dict(USUAL)
+    run(agent, ask)
+    assert incidents(service) == [("moved", "cpu-0001", "usual")]
+
+
+def test_what_something_else_disturbed_says_nothing_of_a_processor(
+    service: Service, agent: FakeAgent, ask: Ask
+) -> None:
+    agent.machine, agent.start = dict(MACHINE), dict(USUAL)
+    run(agent, ask)
+    remember(service, USUAL)
+    agent.start, agent.disturbed = dict(SLOW), "foreign_process"
+    for _ in range(3):
+        run(agent, ask)
+    assert incidents(service) == []

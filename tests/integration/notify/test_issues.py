@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.domain.errors import DataError
-from app.domain.notifications import Wishes
+from app.domain.notifications import About, Wishes
 from app.services.notify.manage_notifiers import send_test
 from app.store.repositories import projects
 from app.store.tables import Repository
@@ -15,6 +15,7 @@ from tests.factories.fake_github import FakeGitHub, Mood
 from tests.factories.keys import private_key_pem
 from tests.factories.repository import SETTINGS, ToyRepository
 from tests.integration.notify.conftest import ADMIN, PROJECT, Crowd
+from tests.integration.notify.rack import Rack
 
 pytestmark = pytest.mark.postgres
 
@@ -120,6 +121,33 @@ def test_test_of_it_is_an_issue_that_is_closed_at_once(connected: Crowd, github:
     (issue,) = github.issues.values()
     assert issue["state"] == "closed"
     assert "notifications of acme/vision arrive here" in issue["body"]
+
+
+def test_incidents_of_machines_are_issues_that_close_when_they_are_over(
+    connected: Crowd, github: FakeGitHub
+) -> None:
+    rack = Rack(connected)
+    rack.used_by()
+    connected.add("issues", "github_issue", Wishes(about=(About.FLEET,)))
+    rack.quarantine(1)
+    rack.settle()
+    (issue,) = github.issues.values()
+    assert issue["title"].startswith("device gpu-1 (h100) was put into quarantine: gemm_bf16 of its control")
+    assert "No commit of yours is to blame" in issue["body"]
+    assert "Calibrations look whether it is over" in issue["body"]
+    rack.quarantine(*range(2, 9))
+    rack.settle()
+    _, many = github.issues.values()
+    assert many["title"] == "7 devices quarantined"
+    assert many["body"].count("takes no jobs; other devices") == 7
+    rack.release(*range(1, 8))
+    rack.settle()
+    assert (issue["state"], many["state"]) == ("closed", "open")
+    assert "takes jobs again" in issue["body"]
+    rack.release(8)
+    rack.settle()
+    assert many["state"] == "closed"
+    assert [its.state for its in connected.facts("issues").deliveries] == ["sent"] * 5
 
 
 def test_project_without_a_repository_has_none(crowd: Crowd) -> None:

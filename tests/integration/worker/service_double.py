@@ -26,6 +26,7 @@ from workers.protocol import (
     OpenCases,
     Prepared,
     Register,
+    SignOff,
 )
 
 HEARTBEAT_S, TTL_S, FENCE_S = 10.0, 60.0, 45.0
@@ -57,6 +58,7 @@ class ServiceDouble:
     invocations: list[Invocation] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     finish: Finish | None = None
+    signed_off: list[SignOff] = field(default_factory=list)
     measuring: threading.Event = field(default_factory=threading.Event)
     """Set with the first heartbeat of the phase `measuring`."""
     claims: int = 0
@@ -89,6 +91,7 @@ class ServiceDouble:
             "prepared": self._prepared,
             "invocations": self._invocation,
             "finish": self._finish,
+            "sign-off": self._sign_off,
         }
         answer = handlers[what](request)
         return answer if isinstance(answer, httpx.Response) else httpx.Response(200, json=answer)
@@ -108,6 +111,10 @@ class ServiceDouble:
             return httpx.Response(204)
         lease = Lease(lease_id=self.lease_id, run_id=self.run_id, attempt=1, job=self.job)
         return json.loads(lease.model_dump_json())
+
+    def _sign_off(self, request: httpx.Request) -> Any:
+        self.signed_off.append(SignOff.model_validate_json(body_of(request)))
+        return {}
 
     def _heartbeat(self, request: httpx.Request) -> Any:
         beat = Heartbeat.model_validate_json(body_of(request))

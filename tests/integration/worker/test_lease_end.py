@@ -96,6 +96,8 @@ def test_a_stopped_agent_hands_the_job_back(service, tmp_path):
     stopper.join()
     finish = service.finish
     assert (finish.outcome, finish.reason, finish.retryable) == ("infra_failed", "agent_stopped", True)
+    (signed_off,) = service.signed_off
+    assert (signed_off.worker_id, signed_off.instance) == (1, service.registered[0].instance)
     assert_nothing_is_left(tmp_path)
 
 

@@ -6,10 +6,12 @@ from app.analysis.health import (
     FEWEST_RECORDS,
     LARGEST_DEVIATION,
     LARGEST_Z,
+    REPEATS,
     Health,
     HealthState,
     health_of,
     health_of_all,
+    keeps_off,
 )
 
 VARIED = [100.0, 101.0, 99.0, 100.5, 99.5, 102.0, 98.0, 100.0, 101.0, 99.0]
@@ -99,3 +101,28 @@ def test_what_is_no_time_is_refused(value):
 )
 def test_one_probe_that_is_off_is_enough(states, together):
     assert health_of_all(Health(HealthState(state), 1) for state in states) is together
+
+
+@pytest.mark.parametrize(
+    ("last", "now", "keeps"),
+    [
+        ([106.0, 106.5], 107.0, True),
+        ([94.0, 94.0], 93.0, True),
+        ([106.0, 100.0], 107.0, False),
+        ([106.0, 106.0], 100.0, False),
+        ([94.0, 106.0], 106.0, False),
+        ([100.0, 100.0], 100.0, False),
+    ],
+)
+def test_a_processor_keeps_off_when_its_last_three_runs_are_off_to_one_side(last, now, keeps):
+    assert len(last) + 1 == REPEATS
+    health = keeps_off([*VARIED, *last], now)
+    assert (health is not None) is keeps
+    if health is not None:
+        assert (health.median, health.deviation) == (100.0, pytest.approx(now / 100 - 1))
+
+
+def test_a_processor_keeps_off_nothing_without_a_past():
+    assert keeps_off([], 100.0) is None
+    assert keeps_off([106.0, 106.0], 106.0) is None
+    assert keeps_off([*VARIED[1:], 106.0, 106.0], 106.0) is None

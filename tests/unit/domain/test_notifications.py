@@ -7,11 +7,16 @@ from datetime import UTC, datetime
 import pytest
 
 from app.domain.errors import DataError
+from app.domain.incidents import IncidentKind
 from app.domain.notifications import (
+    About,
+    MachineItem,
     Message,
     MessageKind,
     Pace,
+    What,
     Wishes,
+    kept_wishes,
     message_of,
     next_digest,
     quiet_until,
@@ -113,3 +118,49 @@ def test_what_another_release_stored_besides_is_left_out() -> None:
     assert wishes_of({"about": ["checks"], "pace": "daily", "phase": "full moon"}).pace is Pace.DAILY
     message = Message(MessageKind.TEST, "p", "t", "u", "2026-07-01T00:00:00+00:00", counts={"new": 1})
     assert message_of(message.document() | {"colour": "red"}) == message
+
+
+BY_CONTROL = {"probe": "triad", "seconds": 2.0, "usual_s": 1.0, "deviation": 1.0}
+BY_MEMORY = {"ecc_uncorrected": 1}
+
+
+@pytest.mark.parametrize(
+    ("kind", "detail", "told"),
+    [
+        (IncidentKind.QUARANTINED, BY_CONTROL, {About.FLEET, About.CONTROL}),
+        (IncidentKind.QUARANTINED, BY_MEMORY, {About.FLEET}),
+        (IncidentKind.MOVED, BY_CONTROL, {About.CONTROL}),
+        (IncidentKind.LOST, {}, {About.FLEET}),
+        (IncidentKind.UNSERVED, {}, {About.FLEET}),
+    ],
+)
+def test_fleet_is_what_cannot_measure_and_control_what_is_not_what_it_was(
+    kind: IncidentKind, detail: dict[str, object], told: set[About]
+) -> None:
+    assert {about for about in About if Wishes(about=(about,)).wants_incident(kind, detail)} == told
+
+
+def test_who_says_nothing_or_said_so_before_is_told_of_alerts_alone() -> None:
+    for wishes in (Wishes(), wishes_of({}), kept_wishes({"about": ["changes", "checks"], "min_change": 0.1})):
+        assert wishes.of_alerts
+        assert not wishes.of_machines
+
+
+def test_message_of_machines_is_read_as_it_was_stored() -> None:
+    item = MachineItem(
+        incident=7,
+        what=What.NEW,
+        kind=IncidentKind.LOST,
+        name="edge-3",
+        classes=("h100", "l4"),
+        sentence="agent edge-3 was lost",
+        meaning="",
+        advice="",
+        opened_at="2026-11-23T14:02:11+00:00",
+        url="http://r/workers#worker-4",
+    )
+    counts = {"new": {"lost": 100}}
+    message = Message(MessageKind.MACHINES, "p", "t", "u", "a", machines=(item,), machine_counts=counts)
+    assert message_of(message.document()) == message
+    assert message.machines_left_out == 99
+    assert message.left_out == 0

@@ -16,7 +16,7 @@ from workers.errors import InUseError, JobError, LeaseEndedError, RefusedError, 
 from workers.lease.client import ServiceClient
 from workers.lease.spool import Spool
 from workers.lease.tenure import End
-from workers.protocol import Claim, Finish, Register
+from workers.protocol import Claim, Finish, Register, SignOff
 
 REGISTERED = {"worker_id": 3, "heartbeat_s": 3600.0, "lease_ttl_s": 60.0, "self_fence_s": 7200.0}
 OK = Finish(outcome="ok")
@@ -36,7 +36,7 @@ class Service:
         if what in self.answers:
             answers = self.answers[what]
             return answers.pop(0) if len(answers) > 1 else answers[0]
-        return getattr(self, what)(request)
+        return getattr(self, what.replace("-", "_"))(request)
 
     def register(self, request):
         return httpx.Response(200, json=REGISTERED)
@@ -53,6 +53,9 @@ class Service:
         return httpx.Response(200, json={"open": []})
 
     def finish(self, request):
+        return httpx.Response(200, json={})
+
+    def sign_off(self, request):
         return httpx.Response(200, json={})
 
     def bodies(self, what):
@@ -92,6 +95,22 @@ def test_an_agent_introduces_its_devices_and_asks_for_work_on_them(tmp_path):
     (claim,) = (Claim.model_validate_json(body) for body in service.bodies("claim"))
     assert [device.hardware_id for device in registered.devices] == ["sim-0"]
     assert claim == Claim(worker_id=3, instance=registered.instance, hardware_ids=["sim-0"])
+
+
+def test_an_agent_that_ends_signs_off_last(tmp_path):
+    service = Service(a_lease())
+    an_agent(tmp_path, service).run()
+    (registered,) = (Register.model_validate_json(body) for body in service.bodies("register"))
+    (signed_off,) = (SignOff.model_validate_json(body) for body in service.bodies("sign-off"))
+    assert signed_off == SignOff(worker_id=3, instance=registered.instance)
+    assert service.seen[-1][0] == "sign-off"
+
+
+@pytest.mark.parametrize("status", [404, 503])
+def test_a_service_that_cannot_hear_of_it_keeps_no_agent_from_ending(tmp_path, status):
+    service = Service(**{"sign-off": [problem(status, "not_found")]})
+    an_agent(tmp_path, service).run()
+    assert len(service.bodies("sign-off")) == 1
 
 
 def test_every_start_of_an_agent_has_an_instance_of_its_own(tmp_path):

@@ -1,0 +1,43 @@
+"""A device goes into quarantine, and comes out of it: here alone, with the log's entry and the incident."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from app.domain.incidents import IncidentEnd, IncidentKind
+from app.store.repositories import access, incidents
+from app.store.tables import Device
+
+QUARANTINED = "quarantined"
+"""Health of a device that takes no jobs but calibrations."""
+
+
+def quarantine(session: Session, device: Device, **seen: Any) -> None:
+    """Have a device that takes jobs take none, because of what was seen; nothing happens to any other."""
+    if device.health != "good":
+        return
+    device.health = QUARANTINED
+    access.audit(session, "service", "device.quarantined", object_of(device), **seen)
+    begin_incident(session, IncidentKind.QUARANTINED, device, seen)
+
+
+def release(session: Session, device: Device, by: IncidentEnd, who: str = "service") -> None:
+    """Have a device in quarantine take jobs again; nothing happens to one that is in none."""
+    if device.health != QUARANTINED:
+        return
+    device.health = "good"
+    access.audit(session, who, "device.released", object_of(device), by=str(by))
+    incidents.end(session, IncidentKind.QUARANTINED, object_of(device), by)
+
+
+def begin_incident(session: Session, kind: IncidentKind, device: Device, seen: dict[str, Any]) -> None:
+    """Note that something is wrong with a device."""
+    classes = [device.device_class]
+    incidents.begin(session, kind, object_of(device), name=device.hardware_id, classes=classes, detail=seen)
+
+
+def object_of(device: Device) -> str:
+    """Return what the audit log and incidents call a device."""
+    return f"device/{device.id}"
