@@ -8,11 +8,22 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
+from app.domain.incidents import IncidentKind
 from app.reports.fingerprints import FactGroup, fact_groups
+from app.reports.machine_words import seen_words
+from app.services.quarantine import object_of
 from app.services.read_quarantine import Quarantine, read_quarantines
-from app.store.repositories import clock, fleet, machines
+from app.store.repositories import clock, fleet, incidents, machines
 from app.store.repositories.fleet import Occupation
-from app.store.tables import Device, Epoch, SelfCheck, Worker
+from app.store.tables import Device, Epoch, Incident, SelfCheck, Worker
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A processor whose control is off again and again: since when, and what was seen, without a full stop."""
+
+    since: datetime
+    why: str
 
 
 @dataclass(frozen=True)
@@ -26,6 +37,7 @@ class DeviceLine:
     hardware_id: str
     health: str
     quarantine: Quarantine | None
+    moved: Moved | None
     grade: str | None
     self_check: SelfCheck | None
     """Its last A/A; withheld from readers that may not see every project, as it may be another's run."""
@@ -40,7 +52,7 @@ class DeviceLine:
 
 @dataclass(frozen=True)
 class WorkerLine:
-    """One worker with its devices; live ones were heard of lately."""
+    """One worker with its devices; live ones were heard of lately and have not signed off."""
 
     id: int
     name: str
@@ -73,25 +85,27 @@ def list_workers(
     checks, epochs = machines.last_self_checks(session), machines.last_epochs(session)
     known = fleet.all_devices(session)
     quarantines = read_quarantines(session, known)
+    moved = {its.object: its for its in incidents.open_now(session, IncidentKind.MOVED)}
     devices: dict[int, list[DeviceLine]] = {}
     for device in known:
         machine = (checks.get(device.id), epochs.get(device.id), quarantines.get(device.id))
-        line = _device(device, machine, occupied.get(device.id), project_ids, now)
+        its_move = moved.get(object_of(device))
+        line = _device(device, machine, its_move, occupied.get(device.id), project_ids, now)
         devices.setdefault(device.worker_id, []).append(line)
     lines = [
-        _worker(worker, tuple(devices.get(worker.id, ())), is_live=worker.last_seen_at > now - live_for)
+        _worker(worker, tuple(devices.get(worker.id, ())), heard_since=now - live_for)
         for worker in fleet.all_workers(session)
     ]
     return tuple(sorted(lines, key=lambda line: not line.is_live))
 
 
-def _worker(worker: Worker, devices: tuple[DeviceLine, ...], *, is_live: bool) -> WorkerLine:
+def _worker(worker: Worker, devices: tuple[DeviceLine, ...], *, heard_since: datetime) -> WorkerLine:
     return WorkerLine(
         id=worker.id,
         name=worker.name,
         host=worker.host,
         version=worker.agent_version,
-        is_live=is_live,
+        is_live=worker.left_at is None and worker.last_seen_at > heard_since,
         has_left=worker.left_at is not None,
         last_seen_at=worker.last_seen_at,
         created_at=worker.created_at,
@@ -105,6 +119,7 @@ def _worker(worker: Worker, devices: tuple[DeviceLine, ...], *, is_live: bool) -
 def _device(
     device: Device,
     machine: tuple[SelfCheck | None, Epoch | None, Quarantine | None],
+    moved: Incident | None,
     occupation: Occupation | None,
     project_ids: Collection[int] | None,
     now: datetime,
@@ -122,6 +137,7 @@ def _device(
         hardware_id=device.hardware_id,
         health=device.health,
         quarantine=quarantine,
+        moved=Moved(moved.opened_at, seen_words(moved.detail)) if moved else None,
         grade=check.grade if check else None,
         self_check=check if project_ids is None else None,
         epoch=epoch,

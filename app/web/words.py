@@ -97,6 +97,8 @@ DEVICES: dict[str, Word] = {
 LIVE = Word("✓", "live", "steady", "it was heard of lately")
 OFFLINE = Word("⊘", "offline", "unmeasured", "it was not heard of for a while")
 
+SIGNED_OFF = Word("−", "signed off", "listed", "it was stopped, and nobody misses it")
+
 LEVELS: dict[Level, Word] = {
     Level.GOOD: Word("✓", "ok", "steady", "as it should be"),
     Level.WARNING: Word("?", "attention", "open", "something waits for somebody"),

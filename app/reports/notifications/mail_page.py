@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from app.domain.notifications import Message, MessageKind
 from app.reports.html import report_environment
-from app.reports.machine_words import status_words as machine_status
 from app.reports.notifications.plain_text import NOTHING
 from app.reports.notifications.sections import (
     facts_of,
@@ -33,7 +32,6 @@ def mail_page(message: Message) -> str:
         left_out=left_out_words(message),
         facts_of=facts_of,
         status_words=status_words,
-        machine_status=machine_status,
         settled_words=settled_words,
         plain=plain,
     )

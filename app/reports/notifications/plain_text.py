@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from app.domain.notifications import AlertItem, MachineItem, Message, MessageKind, What
-from app.reports.machine_words import status_words as machine_status
 from app.reports.notifications.sections import (
     MachineSection,
     Section,
@@ -61,6 +60,5 @@ def _machines(section: MachineSection) -> list[str]:
 
 
 def _machine(item: MachineItem, section: MachineSection) -> list[str]:
-    status = machine_status(item.what, item.kind, item.ended_by)
-    told = [f"{status}: {plain(item.sentence)}", f"  {section.facts(item)}"]
+    told = [section.said(item), f"  {section.facts(item)}"]
     return [*told, *(f"  {text}" for text in section.follows(item)), f"  {item.url}"]

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from app.domain.notifications import AlertItem, MachineItem, Message, MessageKind, What
 from app.reports.notifications.titles import age_words, facts
+from app.reports.text import plain
 from app.reports.words import count, listing
 
 TITLES: dict[What, str] = {
@@ -75,6 +76,10 @@ class MachineSection:
             return f"it lasted {age}, {since}"
         return f"{since}, for {age}" if item.what is What.OPEN else since
 
+    def said(self, item: MachineItem) -> str:
+        """Return what is told of one, as a sentence by itself begins."""
+        told = plain(item.sentence)
+        return told[:1].upper() + told[1:]
 
     def follows(self, item: MachineItem) -> list[str]:
         """Return what follows from a new one and what to do, once for each kind: it is the same for all of a rack."""

@@ -1165,6 +1165,10 @@ def test_a_processor_whose_control_keeps_off_is_an_incident_and_goes_on_measurin
     (its,) = rows(service, Incident)
     assert its.detail["probe"] == "gemm_bf16"
     assert its.detail["deviation"] == pytest.approx(0.3, abs=0.01)
+    with service.database.session() as session:
+        (shown,) = list_workers(session, live_for=timedelta(minutes=1))[0].devices
+    assert shown.moved is not None
+    assert shown.moved.why == "gemm_bf16 of its control took 13 ms, 10 ms is usual (+30.0 %)"
     assert health(service) == "good"
     run(agent, ask)
     assert len(incidents(service)) == 1

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import select, text
 
+from app.services.list_workers import list_workers
 from app.services.watch_fleet import watch_fleet
 from app.store.tables import Incident
 from app.wiring import Service
@@ -63,6 +64,9 @@ def test_agent_that_falls_silent_is_missed_until_it_is_back(service: Service, ag
 
 def test_agent_that_signed_off_is_not_missed(service: Service, agent: FakeAgent) -> None:
     assert sign_off(agent) == 200
+    with service.database.session() as session:
+        (shown,) = list_workers(session, live_for=LONG)
+    assert (shown.is_live, shown.has_left) == (False, True)
     be_silent(service)
     assert watch(service) == []
     assert agent.register().status_code == 200

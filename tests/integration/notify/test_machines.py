@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from sqlalchemy import text
 
@@ -15,6 +17,8 @@ from app.services.notify.manage_notifiers import (
     resume_notifier,
 )
 from app.services.notify.plan_machines import plan_machines
+from app.services.retention.chore import prune_for_a_while
+from app.tasks.notifying import sweep_notifications
 from tests.factories.receivers import text_of
 from tests.integration.notify.conftest import ADMIN, PROJECT, Crowd
 from tests.integration.notify.rack import Rack
@@ -217,14 +221,14 @@ def test_digest_tells_machines_in_parts_of_their_own(rack: Rack) -> None:
     assert first["Subject"] == "acme/vision: 1 new alert, 1 device quarantined and 1 device released"
     body = text_of(first, "plain")
     assert body.index("new: Resize") < body.index("Machines:") < body.index("Machines: over:")
-    assert "released: device gpu-2 (h100) takes jobs again" in body
+    assert "Device gpu-2 (h100) takes jobs again" in body
     rack.come()
     assert len(rack.crowd.post.mails) == 1, "what is not over is no news by itself"
     rack.quarantine(3)
     rack.come()
     _, second = rack.crowd.post.mails
-    assert "Machines: not over yet:" in text_of(second, "plain")
-    assert "still quarantined: device gpu-1 (h100)" in text_of(second, "plain")
+    still = text_of(second, "plain").partition("Machines: not over yet:")[2]
+    assert "Device gpu-1 (h100) was put into quarantine" in still
 
 
 def test_pausing_keeps_machines_for_later(rack: Rack) -> None:
@@ -281,7 +285,7 @@ def test_mail_says_what_follows_and_its_update_is_a_reply(rack: Rack) -> None:
     rack.release(1)
     rack.settle()
     first, second = rack.crowd.post.mails
-    assert SAID in text_of(first, "plain")
+    assert SAID[1:] in text_of(first, "plain")
     for kind in ("plain", "html"):
         assert "Calibrations look whether it is over" in text_of(first, kind)
     assert second["In-Reply-To"] == first["Message-ID"]
@@ -299,3 +303,32 @@ def test_removed_notifier_leaves_nothing_behind(rack: Rack) -> None:
     with rack.crowd.service.database.session() as session:
         for table in ("incident_news", "told_incident"):
             assert session.scalar(text(f"select count(*) from {table}")) == 0
+
+
+def test_old_messages_go_but_for_those_that_an_open_incident_goes_on_from(rack: Rack) -> None:
+    rack.crowd.add(wishes=FLEET)
+    rack.quarantine(1)
+    rack.settle()
+    rack.quarantine(2)
+    rack.settle()
+    rack.release(2)
+    rack.settle()
+    with rack.crowd.service.database.session() as session:
+        session.execute(text("update notification set created_at = created_at - interval '91 days'"))
+    gone = prune_for_a_while(rack.crowd.service.database, rack.crowd.service.settings)
+    assert {its.policy.name: its.rows for its in gone}["messages"] == 2
+    rack.release(1)
+    rack.settle()
+    assert rack.posts[-1]["data"]["update_of"] == rack.crowd.hook.posts[0].headers["webhook-id"]
+
+
+def test_sweep_finds_what_happened_and_has_it_told(rack: Rack) -> None:
+    rack.crowd.add(wishes=FLEET)
+    rack.quarantine(1)
+    sweep_notifications(rack.crowd.service, timedelta(0))
+    rack.crowd.step()
+    due = rack.crowd.facts().due_at
+    assert due is not None
+    assert timedelta(seconds=20) < due - datetime.now(UTC) < timedelta(seconds=31), "a rack fails together"
+    rack.crowd.settle()
+    assert len(rack.posts) == 1
