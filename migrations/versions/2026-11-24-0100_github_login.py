@@ -2,8 +2,8 @@
 
 Somebody who only signs in so has no password.
 
-Revision: 0021
-Follows: 0020
+Revision: 0022
+Follows: 0021
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0021"
-down_revision = "0020"
+revision = "0022"
+down_revision = "0021"
 branch_labels = None
 depends_on = None
 

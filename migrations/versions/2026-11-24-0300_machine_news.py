@@ -1,7 +1,7 @@
 """Incidents of machines, who was told of them, and agents that sign off.
 
-Revision: 0021
-Follows: 0020
+Revision: 0023
+Follows: 0022
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "0021"
-down_revision = "0020"
+revision = "0023"
+down_revision = "0022"
 branch_labels = None
 depends_on = None
 

@@ -64,7 +64,7 @@ def test_taken_back_it_leaves_no_token_of_a_persons_alive(empty: Engine) -> None
 
 
 def test_person_without_a_password_has_none_that_is_right_in_the_release_before(empty: Engine) -> None:
-    migrate(empty, "0021")
+    migrate(empty, "0022")
     with empty.begin() as connection:
         connection.execute(text("insert into user_account (name, display_name) values ('ada', 'Ada')"))
         connection.execute(
