@@ -186,9 +186,11 @@ def _follow_processor(session: Session, device: Device, result: ControlResult) -
     states = []
     for probe, past in _pasts(session, device, result).items():
         seconds = result.probes[probe]["seconds"]
-        states.append(health_of(past, seconds).state)
+        state = health_of(past, seconds).state
+        states.append(state)
         off = keeps_off(past, seconds)
-        if off is not None:
+        # Once its level has become the usual one, what came before no longer says so.
+        if off is not None and state is HealthState.QUARANTINED:
             begin_incident(session, IncidentKind.MOVED, device, _seen(probe, result, off))
     if states and HealthState.QUARANTINED not in states:
         incidents.end(session, IncidentKind.MOVED, object_of(device), IncidentEnd.USUAL)

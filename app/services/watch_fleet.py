@@ -12,12 +12,13 @@ from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
 from app.domain.incidents import IncidentEnd, IncidentKind
+from app.services.read_health import SWEEP_LATE
 from app.store.repositories import clock, fleet, incidents, restorations
 from app.store.repositories.incidents import Silent
 from app.store.tables import Worker
 
 GAP = timedelta(seconds=60)
-"""A longer time between two looks is one in which nobody watched."""
+"""A longer time between two looks is one in which nobody watched, unless looks are that rare."""
 
 FORGOTTEN_AFTER = timedelta(days=30)
 """An agent that was silent for so long is missed no more."""
@@ -28,7 +29,8 @@ def watch_fleet(session: Session, settings: ServiceSettings) -> None:
     if restorations.is_observing(session):
         return
     now = clock.now(session)
-    is_settled = now - incidents.watched_since(session, now, gap=GAP) >= settings.worker_live_for
+    gap = max(GAP, timedelta(seconds=SWEEP_LATE * settings.sweep_interval_s))
+    is_settled = now - incidents.watched_since(session, now, gap=gap) >= settings.worker_live_for
     _agents(session, now, settings.worker_live_for, may_begin=is_settled)
     _classes(session, now, settings, may_begin=is_settled)
 

@@ -166,8 +166,7 @@ def _register_clockwork(app: Celery, service: Service) -> None:
             sweep_forge(service, late)
         sweep_suspicions(service)
         sweep_alerts(service)
-        with service.database.session() as session:
-            watch_fleet(session, settings)
+        sweep_fleet(service)
         sweep_notifications(service, late)
         with service.database.session() as session:
             tend_devices(session, settings)
@@ -210,6 +209,15 @@ def sweep_forge(service: Service, late: timedelta) -> None:
             log.exception(
                 "something that waits for the forge could not be looked for; it is tried again later"
             )
+
+
+def sweep_fleet(service: Service) -> None:
+    """Look for what nobody reports of machines; a failure keeps nothing else from being swept."""
+    try:
+        with service.database.session() as session:
+            watch_fleet(session, service.settings)
+    except Exception:
+        log.exception("the fleet could not be looked at; it is tried again later")
 
 
 def sweep_alerts(service: Service) -> None:

@@ -60,7 +60,10 @@ def send(service: Service, notifier_id: int) -> None:
 
 def sweep_notifications(service: Service, late: timedelta) -> None:
     """Look at whom what happened to machines concerns, find what is due, and what a task that died left."""
-    with service.database.session() as session:
-        plan_machines(session)
+    try:
+        with service.database.session() as session:
+            plan_machines(session)
+    except Exception:
+        log.exception("what happened to machines could not be looked at; it is tried again later")
     with service.database.session() as session:
         find_waiting(session, older_than=late)

@@ -1,5 +1,7 @@
 """When results came in is said once, by the run or the upload that brought them: a result is 8 bytes smaller.
 
+The column stays, as the release before reads it while this one is brought in; it is null where nobody fills it.
+
 Revision: 0021
 Follows: 0020
 """
@@ -18,15 +20,14 @@ _ARRIVED = """
     update result set created_at = coalesce(
       (select published_at from run where run.id = run_id),
       (select created_at from upload where upload.id = upload_id), measured_at)
+    where created_at is null
     """
 
 
 def upgrade() -> None:
-    op.drop_column("result", "created_at")
+    op.alter_column("result", "created_at", nullable=True, server_default=None)
 
 
 def downgrade() -> None:
-    now = sa.text("clock_timestamp()")
-    op.add_column("result", sa.Column("created_at", sa.DateTime(timezone=True), server_default=now, nullable=True))
     op.execute(_ARRIVED)
-    op.alter_column("result", "created_at", nullable=False)
+    op.alter_column("result", "created_at", nullable=False, server_default=sa.text("clock_timestamp()"))

@@ -22,6 +22,7 @@ NOW = sa.text("clock_timestamp()")
 
 def upgrade() -> None:
     op.alter_column("user_account", "password_hash", nullable=True)
+    op.execute("update user_account set password_hash = null where password_hash = ''")
     op.create_table(
         "github_account",
         sa.Column("user_id", sa.BigInteger(), autoincrement=False, nullable=False),

@@ -19,6 +19,7 @@ from app.store.pipeline import in_one_trip
 from app.store.tables import Commit, Result, Run, Series, Upload
 
 UNPLACED = Result.branch.is_not(None), Result.place.is_(None)
+"""What a result of a history is until its series is examined."""
 
 ARRIVED_AT = func.coalesce(
     select(Run.published_at).where(Run.id == Result.run_id).scalar_subquery(),
@@ -26,7 +27,6 @@ ARRIVED_AT = func.coalesce(
     Result.measured_at,
 )
 """When a result came in: with its run or its upload, which say so once for all of theirs."""
-"""What a result of a history is until its series is examined."""
 
 
 PROJECT_LOCK = 0x52414345

@@ -198,6 +198,8 @@ class Result(Table):
     n: Mapped[int]
     flags: Mapped[list[str]] = mapped_column(SparseList(Text), nullable=True)
     measured_at: Mapped[datetime]
+    created_at: Mapped[datetime | None]
+    """Null from this release on: when it came in is told by its run or upload. The release before reads it."""
     branch: Mapped[str | None]
     """The branch whose history it is a point of; None for what is no history, such as a pull request's head."""
     place: Mapped[float | None]

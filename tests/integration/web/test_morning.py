@@ -27,6 +27,8 @@ from tests.factories.year import (
 )
 from tests.integration.web.test_in_chromium import browser, needs_chromium
 
+expect.set_options(timeout=30_000)  # a machine that does much else takes its time
+
 pytestmark = [pytest.mark.postgres, *needs_chromium]
 
 __all__ = ["browser"]
