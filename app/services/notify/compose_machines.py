@@ -16,9 +16,9 @@ from app.domain.notifications import NotifierKind, What, Wishes
 from app.services.notify.machine_issues import tell_machine_issues
 from app.services.notify.machine_items import Say, concerned, what_to_say
 from app.services.notify.machine_rows import machines_message, note_told_machines
-from app.services.notify.message_rows import add_notification
+from app.services.notify.message_rows import add_notification, thread_of
 from app.store.repositories import incidents
-from app.store.tables import Incident, Notification, Notifier, ToldIncident
+from app.store.tables import Incident, Notifier, ToldIncident
 
 
 def compose_machines(
@@ -48,8 +48,7 @@ def _queue(
     """Put one message of all that is to be said among those that wait; alone it goes on from the incident's first."""
     message = machines_message(session, settings, notifier, say, now)
     first = told.get(say[0][0].id) if len(say) == 1 else None
-    begun = session.get(Notification, first.notification_id) if first and first.notification_id else None
-    row = add_notification(session, notifier, message, thread=begun.key if begun is not None else "")
+    row = add_notification(session, notifier, message, thread=thread_of(session, first))
     note_told_machines(session, notifier, say, told, row)
 
 

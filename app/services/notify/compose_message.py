@@ -22,11 +22,11 @@ from app.domain.notifications import (
 from app.services.notify.alert_items import standings
 from app.services.notify.compose_digest import compose_digest
 from app.services.notify.compose_machines import compose_machines
-from app.services.notify.message_rows import Say, add_notification, alerts_message, note_told
+from app.services.notify.message_rows import Say, add_notification, alerts_message, note_told, thread_of
 from app.services.notify.tell_issue import tell_issues
 from app.services.notify.what_to_say import what_to_say
 from app.store.repositories import clock, incidents, notifications, restorations
-from app.store.tables import Notification, Notifier, ToldAlert
+from app.store.tables import Notifier, ToldAlert
 
 SPACING = timedelta(seconds=60)
 """After a message of many alerts the next one waits: a burst that takes longer than a sweep is two messages at most."""
@@ -98,6 +98,5 @@ def _queue(
     """Put one message of all that is to be said among those that wait; alone it goes on from the alert's first."""
     message = alerts_message(session, settings, notifier, say, now)
     first = told.get(say[0][0].id) if len(say) == 1 else None
-    begun = session.get(Notification, first.notification_id) if first and first.notification_id else None
-    row = add_notification(session, notifier, message, thread=begun.key if begun is not None else "")
+    row = add_notification(session, notifier, message, thread=thread_of(session, first))
     note_told(session, notifier, say, told, row)

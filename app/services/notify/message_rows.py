@@ -16,7 +16,7 @@ from app.reports.notifications.titles import title_of
 from app.services.notify.alert_items import Standing, items
 from app.services.notify.wanting import want_sending
 from app.store.repositories import notifications
-from app.store.tables import Notification, Notifier, ToldAlert
+from app.store.tables import Notification, Notifier, ToldAlert, ToldIncident
 
 Say = Sequence[tuple[Standing, What]]
 """Alerts, and what is said of each."""
@@ -49,6 +49,12 @@ def alerts_message(
 def list_url(settings: ServiceSettings, project: str) -> str:
     """Return where the project's alerts are listed."""
     return f"{settings.address}/alerts?{urlencode({'project': project})}"
+
+
+def thread_of(session: Session, told: ToldAlert | ToldIncident | None) -> str:
+    """Return the key of the message that told of something first, for the next to go on from; else an empty text."""
+    first = session.get(Notification, told.notification_id) if told and told.notification_id else None
+    return first.key if first is not None else ""
 
 
 def add_notification(
