@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, BackgroundTasks, Path, Query
+from fastapi import BackgroundTasks, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.answers.alerts import (
@@ -19,6 +19,7 @@ from app.api.conditional import StoredRoute
 from app.api.deps import AlertWriter, Body, Reader, ServiceDep, SessionDep, parse, relay_soon
 from app.api.describing import answers, takes
 from app.api.parameters import NO_NUL, SeriesId
+from app.api.routing import Router
 from app.domain.alerts import AlertState
 from app.services.alerts.alert_document import alert_document, list_document, quality_document
 from app.services.alerts.alert_states import StateWord, states_of
@@ -27,7 +28,7 @@ from app.services.alerts.detector_quality import read_quality
 from app.services.alerts.read_alerts import list_alerts, read_alert
 from app.services.alerts.report_missed import report_missed
 
-router = APIRouter(prefix="/api/v1", tags=["alerts"], route_class=StoredRoute)
+router = Router(prefix="/api/v1", tags=["alerts"], route_class=StoredRoute)
 
 AlertId = Annotated[int, Path(ge=1, lt=2**63, description="The alert's number.", examples=[3])]
 OfProject = Annotated[str | None, Query(max_length=1_000, pattern=NO_NUL, description="Only this project's.")]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-
 from app.api.answers.service import BadgeAnswer
 from app.api.conditional import StoredRoute
 from app.api.deps import Reader, ServiceDep, SessionDep
 from app.api.describing import answers
 from app.api.parameters import Project, SeriesId
+from app.api.routing import Router
 from app.services.badge_links import project_link, series_link
 from app.services.series_document import visible_series
 from app.services.visibility import visible_project
 
-router = APIRouter(prefix="/api/v1", tags=["badges"], route_class=StoredRoute)
+router = Router(prefix="/api/v1", tags=["badges"], route_class=StoredRoute)
 
 
 @router.get("/series/{series_id}/badge", responses=answers(BadgeAnswer, 404))

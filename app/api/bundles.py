@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse
 
 from app.api.answers.service import BundleAnswer
-from app.api.deps import ServiceDep, WorkerPrincipal, get_principal
+from app.api.deps import ServiceDep, WorkerPrincipal, principal_of_request
 from app.api.describing import answers
+from app.api.routing import Router
 from app.services.access import Scope
 from app.services.store_bundle import bundle_path, store_bundle
 from app.wiring import Service
 
-router = APIRouter(prefix="/api/v1/bundles", tags=["bundles"])
+router = Router(prefix="/api/v1/bundles", tags=["bundles"])
 
 
 def _admit(service: Service, request: Request) -> None:
     with service.database.session() as session:
-        get_principal(request, session).require(Scope.JOBS_CREATE)
+        principal_of_request(request, session).require(Scope.JOBS_CREATE)
 
 
 @router.post(

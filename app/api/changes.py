@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from app.api.answers.changes import (
     ChangeAnswer,
@@ -19,10 +19,11 @@ from app.api.deps import Moment, Reader, SessionDep
 from app.api.describing import answers
 from app.api.fields import Selection
 from app.api.parameters import Cursor, Fields, Limit, Project, SeriesId
+from app.api.routing import Router
 from app.domain.changes import ChangeState
 from app.services.query_changes import project_changes, series_changes, wanted_measurements
 
-router = APIRouter(prefix="/api/v1", tags=["changes"], route_class=StoredRoute)
+router = Router(prefix="/api/v1", tags=["changes"], route_class=StoredRoute)
 
 State = ChangeState | Literal["all"]
 Before = Annotated[

@@ -8,7 +8,7 @@ import json
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, BackgroundTasks, Query, Request, Response
+from fastapi import BackgroundTasks, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import HTMLResponse
@@ -17,10 +17,20 @@ from app.api.answers.checks import CheckAnswer, CheckListAnswer, ProgressAnswer,
 from app.api.answers.one_series import PREVIOUS, SHA
 from app.api.conditional import StoredRoute
 from app.api.cursors import position, with_next
-from app.api.deps import Body, JobCreator, Reader, ServiceDep, SessionDep, get_reader, parse, relay_soon
+from app.api.deps import (
+    Body,
+    JobCreator,
+    Reader,
+    ServiceDep,
+    SessionDep,
+    parse,
+    reader_of_request,
+    relay_soon,
+)
 from app.api.describing import ALWAYS, answers, page, takes
 from app.api.hub import Hub
 from app.api.parameters import CheckId, Cursor, Name, Wait
+from app.api.routing import Router
 from app.domain.results import CommitRef
 from app.reports.check_json import check_document
 from app.services.cancel_check import cancel_check
@@ -36,7 +46,7 @@ from app.settings import read_settings
 from app.store.repositories import checks as check_rows
 from app.wiring import Service
 
-router = APIRouter(prefix="/api/v1/checks", tags=["checks"], route_class=StoredRoute)
+router = Router(prefix="/api/v1/checks", tags=["checks"], route_class=StoredRoute)
 
 Sha = Annotated[str, Field(pattern=r"^([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$")]
 
@@ -181,7 +191,7 @@ async def get_progress(
 
 def _progress(service: Service, request: Request, check_id: int) -> dict[str, Any]:
     with service.database.session() as session:
-        visible_check(session, get_reader(request, service, session), check_id)
+        visible_check(session, reader_of_request(request, service, session), check_id)
         document = watch_check(session, check_id)
     version = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:16]
     return document | {"version": version}

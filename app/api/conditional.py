@@ -7,19 +7,16 @@ not the reading. It is a weak one, as the same answer may come compressed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Coroutine
-from typing import Any
 
 from fastapi import Request, Response
-from fastapi.routing import APIRoute
+
+from app.api.routing import Handler, Route
 
 PRIVATE = "private, no-cache"
 """Kept by the one who asked alone, and asked for again each time: tokens and rights end."""
 
-Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
-
-class StoredRoute(APIRoute):
+class StoredRoute(Route):
     """A route whose answers to GET have an `ETag`, and are 304 where `If-None-Match` names it."""
 
     def get_route_handler(self) -> Handler:

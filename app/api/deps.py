@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Annotated, TypeVar
 
-from anyio import CapacityLimiter
-from anyio.to_thread import run_sync
 from fastapi import Depends, Request
 from pydantic import AfterValidator, BaseModel, ValidationError
 from sqlalchemy.orm import Session
 
+from app.api.routing import Asked, Found
 from app.domain.errors import AccessError, PayloadError, Problem, TooLargeError
 from app.services.access import Principal, Scope, principal_of_token
 from app.services.sign_in import principal_of_cookie
@@ -48,29 +47,15 @@ async def relay_soon(service: Service) -> None:
     service.relay_soon()
 
 
-async def get_session(service: ServiceDep) -> AsyncIterator[Session]:
-    """Yield the request's session; it commits when the route returns, and rolls back when it raises.
-
-    To open it waits for nothing; its end does, in a thread that no request before it can have taken.
-    """
-    opened = service.database.session()
-    session = opened.__enter__()
-    try:
-        yield session
-    except BaseException as error:
-        await _beside(opened.__exit__, type(error), error, error.__traceback__)
-        raise
-    await _beside(opened.__exit__, None, None, None)
+def get_session(asked: Asked) -> Session:
+    """Return the request's session; it commits when the endpoint returns, and rolls back when it raises."""
+    return asked.session
 
 
-async def _beside(end: Callable[..., object], *how: object) -> None:
-    await run_sync(end, *how, limiter=CapacityLimiter(1))
+SessionDep = Annotated[Session, Found(get_session)]
 
 
-SessionDep = Annotated[Session, Depends(get_session, scope="function")]
-
-
-def get_principal(request: Request, session: SessionDep) -> Principal:
+def principal_of_request(request: Request, session: Session) -> Principal:
     """Return who asks, by bearer token. Raises AccessError `unauthenticated`."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
@@ -80,7 +65,12 @@ def get_principal(request: Request, session: SessionDep) -> Principal:
     return principal_of_token(session, token.strip())
 
 
-def get_reader(request: Request, service: ServiceDep, session: SessionDep) -> Principal | None:
+def get_principal(asked: Asked) -> Principal:
+    """Return who asks, by bearer token. Raises AccessError `unauthenticated`."""
+    return principal_of_request(asked.request, asked.session)
+
+
+def reader_of_request(request: Request, service: Service, session: Session) -> Principal | None:
     """Return who reads: by token, by browser session, or nobody where reading is open to all."""
     cookie = request.cookies.get(f"__Host-{COOKIE}") or request.cookies.get(COOKIE)
     principal = who_asks(request, service, session, cookie)
@@ -89,10 +79,15 @@ def get_reader(request: Request, service: ServiceDep, session: SessionDep) -> Pr
     return None if principal is None else as_reader(principal, service)
 
 
+def get_reader(asked: Asked) -> Principal | None:
+    """Return who reads: by token, by browser session, or nobody where reading is open to all."""
+    return reader_of_request(asked.request, asked.service, asked.session)
+
+
 def who_asks(request: Request, service: Service, session: Session, cookie: str | None) -> Principal | None:
     """Return who asks, by token or else by this cookie's session, or None. Raises AccessError for a wrong token."""
     if request.headers.get("authorization"):
-        return get_principal(request, session)
+        return principal_of_request(request, session)
     idle = service.settings.session_idle
     return principal_of_cookie(session, cookie, idle=idle) if cookie else None
 
@@ -104,40 +99,47 @@ def as_reader(principal: Principal, service: Service) -> Principal:
     return reader
 
 
-def allowed(scope: Scope) -> Callable[[Principal], Awaitable[Principal]]:
-    """Return a dependency that lets in only principals with this scope."""
+def allowed(scope: Scope) -> Callable[[Asked], Principal]:
+    """Return what lets in only principals with this scope."""
 
-    async def check(principal: Annotated[Principal, Depends(get_principal)]) -> Principal:
+    def check(asked: Asked) -> Principal:
+        principal = asked.of(get_principal)
         principal.require(scope)
         return principal
 
     return check
 
 
-def allowed_to_work(principal: Annotated[Principal, Depends(get_principal)]) -> Principal:
+def get_agent(asked: Asked) -> Principal:
+    """Return the agent that asks. Raises AccessError."""
+    return allowed_to_work(asked.of(get_principal))
+
+
+def allowed_to_work(principal: Principal) -> Principal:
     """Let in agents, whichever pool they are of; what they are given depends on it."""
     if not principal.may(Scope.WORKER_UNTRUSTED):
         principal.require(Scope.WORKER)
     return principal
 
 
-Reader = Annotated[Principal | None, Depends(get_reader)]
-WorkerPrincipal = Annotated[Principal, Depends(allowed_to_work)]
-JobCreator = Annotated[Principal, Depends(allowed(Scope.JOBS_CREATE))]
-AlertWriter = Annotated[Principal, Depends(allowed(Scope.ALERTS_WRITE))]
-NotifierWriter = Annotated[Principal, Depends(allowed(Scope.NOTIFIERS_WRITE))]
-ResultWriter = Annotated[Principal, Depends(allowed(Scope.RESULTS_WRITE))]
+Reader = Annotated[Principal | None, Found(get_reader)]
+WorkerPrincipal = Annotated[Principal, Found(get_agent)]
+JobCreator = Annotated[Principal, Found(allowed(Scope.JOBS_CREATE))]
+AlertWriter = Annotated[Principal, Found(allowed(Scope.ALERTS_WRITE))]
+NotifierWriter = Annotated[Principal, Found(allowed(Scope.NOTIFIERS_WRITE))]
+ResultWriter = Annotated[Principal, Found(allowed(Scope.RESULTS_WRITE))]
 
 
-def get_notifier_reader(reader: Reader) -> Principal:
+def get_notifier_reader(asked: Asked) -> Principal:
     """Return who may see whom a project tells. Raises AccessError, also where reading is open: it is not for all."""
+    reader = asked.of(get_reader)
     if reader is None:
         raise AccessError("sign in, or send a token", code="unauthenticated")
     reader.require(Scope.NOTIFIERS_WRITE)
     return reader
 
 
-NotifierReader = Annotated[Principal, Depends(get_notifier_reader)]
+NotifierReader = Annotated[Principal, Found(get_notifier_reader)]
 
 
 async def read_packed(request: Request, limit: int, too_large: TooLargeError) -> bytes:

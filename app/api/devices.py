@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path
+from fastapi import Path
 
 from app.api.answers.service import DeviceListAnswer, ReleasedAnswer
 from app.api.conditional import StoredRoute
@@ -12,14 +12,15 @@ from app.api.cursors import position, with_next
 from app.api.deps import Reader, SessionDep, allowed
 from app.api.describing import answers
 from app.api.parameters import Cursor, Limit
+from app.api.routing import Found, Router
 from app.domain.errors import AccessError
 from app.services.access import Principal, Scope
 from app.services.list_devices import list_devices, release_device
 from app.services.visibility import visible_projects
 
-router = APIRouter(prefix="/api/v1/devices", tags=["devices"], route_class=StoredRoute)
+router = Router(prefix="/api/v1/devices", tags=["devices"], route_class=StoredRoute)
 
-Administrator = Annotated[Principal, Depends(allowed(Scope.ADMIN))]
+Administrator = Annotated[Principal, Found(allowed(Scope.ADMIN))]
 DeviceId = Annotated[int, Path(ge=1, lt=2**63, description="The device's number.", examples=[2])]
 
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import StreamingResponse
 
 from app.api import cursors
 from app.api.deps import Moment, Reader, ServiceDep, SessionDep
 from app.api.describing import ALWAYS, page
 from app.api.parameters import Name, Project
+from app.api.routing import Router
 from app.services.export_results import export_results
 from app.services.resume_export import Numbers, resume_export
 from app.services.visibility import visible_project
 from app.store.repositories.exports import ExportWish
 from app.wiring import Service
 
-router = APIRouter(prefix="/api/v1/export", tags=["export"])
+router = Router(prefix="/api/v1/export", tags=["export"])
 
 _KIND = "export"
 

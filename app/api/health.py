@@ -6,20 +6,21 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse
 
 from app.api.answers.service import StatusAnswer
 from app.api.deps import ServiceDep
 from app.api.describing import Responses, answers, failure, page
+from app.api.routing import Router
 from app.config import ServiceSettings
 from app.domain.errors import AccessError, UnavailableError
 from app.integrations.queue import TOPICS
 from app.services.metrics.measure_service import Scrape
 from app.services.readiness import require_ready
 
-router = APIRouter(tags=["health"])
+router = Router(tags=["health"])
 
 
 def _answers(*errors: int) -> Responses:

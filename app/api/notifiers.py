@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, BackgroundTasks, Path
+from fastapi import BackgroundTasks, Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.answers.notifiers import (
@@ -27,6 +27,7 @@ from app.api.deps import (
 )
 from app.api.describing import answers, takes
 from app.api.parameters import NO_NUL
+from app.api.routing import Router
 from app.domain.notifications import NAME, About, NotifierKind, Pace, Wishes, wishes_of
 from app.services.notify.manage_notifiers import (
     add_notifier,
@@ -39,7 +40,7 @@ from app.services.notify.manage_notifiers import (
 from app.services.notify.notifier_document import notifier_document
 from app.services.notify.read_notifiers import read_notifier, read_notifiers
 
-router = APIRouter(prefix="/api/v1/projects", tags=["notifiers"], route_class=StoredRoute)
+router = Router(prefix="/api/v1/projects", tags=["notifiers"], route_class=StoredRoute)
 
 ProjectName = Annotated[
     str, Path(max_length=255, pattern=NO_NUL, description="The project's name.", examples=["acme/vision"])

@@ -6,16 +6,26 @@ import asyncio
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, BackgroundTasks, Path, Request, Response
+from fastapi import BackgroundTasks, Path, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.api.answers.service import MeasureAnswer, ProjectListAnswer, SchedulesAnswer
 from app.api.conditional import StoredRoute
-from app.api.deps import Body, JobCreator, Reader, ServiceDep, SessionDep, get_reader, parse, relay_soon
+from app.api.deps import (
+    Body,
+    JobCreator,
+    Reader,
+    ServiceDep,
+    SessionDep,
+    parse,
+    reader_of_request,
+    relay_soon,
+)
 from app.api.describing import answers, takes
 from app.api.hub import Hub
 from app.api.parameters import NO_NUL, Wait
+from app.api.routing import Router
 from app.services.forge.ask_measure import Wanted, ask_measure, visible_request
 from app.services.forge.read_schedules import read_schedules
 from app.services.list_projects import list_projects
@@ -23,7 +33,7 @@ from app.services.visibility import visible_project
 from app.store.tables import MeasureRequest
 from app.wiring import Service
 
-router = APIRouter(prefix="/api/v1/projects", tags=["projects"], route_class=StoredRoute)
+router = Router(prefix="/api/v1/projects", tags=["projects"], route_class=StoredRoute)
 
 Name = Annotated[str, Field(min_length=1, max_length=255)]
 ProjectName = Annotated[
@@ -108,7 +118,7 @@ async def get_measure(
 
 def _read(service: Service, request: Request, project: str, request_id: int) -> dict[str, Any]:
     with service.database.session() as session:
-        reader = get_reader(request, service, session)
+        reader = reader_of_request(request, service, session)
         return _document(visible_request(session, reader, request_id, project)[0])
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, BackgroundTasks, Header
+from fastapi import BackgroundTasks, Header
 
 from app.api.answers.results import BatchAnswer, PostedDocument, StoredAnswer
 from app.api.deps import Body, ResultWriter, ServiceDep, SessionDep, relay_soon
 from app.api.describing import answers, takes
 from app.api.rendering import PlainJSON
+from app.api.routing import Router
 from app.services.ingest_batch import ingest_batch
 from app.services.ingest_results import ingest_results
 
-router = APIRouter(prefix="/api/v1/results", tags=["results"])
+router = Router(prefix="/api/v1/results", tags=["results"])
 
 DOCUMENT = PostedDocument.example()
 WRITING = (409, 413, 507)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 
 from app.api.answers.runs import RunAnswer, RunLineAnswer, RunListAnswer, RunResultsAnswer
 from app.api.conditional import StoredRoute
@@ -12,10 +12,11 @@ from app.api.deps import Moment, Reader, SessionDep
 from app.api.describing import answers
 from app.api.fields import Selection
 from app.api.parameters import Fields, Limit, Name
+from app.api.routing import Router
 from app.services.find_runs import find_runs
 from app.services.query_runs import get_run, run_results
 
-router = APIRouter(prefix="/api/v1/runs", tags=["runs"], route_class=StoredRoute)
+router = Router(prefix="/api/v1/runs", tags=["runs"], route_class=StoredRoute)
 
 Run = Annotated[
     str,

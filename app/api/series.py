@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from app.api.answers.series import (
     ComparisonAnswer,
@@ -21,6 +21,7 @@ from app.api.describing import answers
 from app.api.fields import Selection
 from app.api.parameters import NO_NUL, Cursor, Fields, Limit, Name, Project, SeriesId
 from app.api.rendering import PlainJSON
+from app.api.routing import Router
 from app.services.compare_stored import Wanted, compare_stored
 from app.services.comparison_document import comparison_document
 from app.services.costs import installation_costs
@@ -28,7 +29,7 @@ from app.services.query_series import list_series, series_points
 from app.services.read_trend import COLUMNS, read_trend
 from app.services.trend_document import trend_document
 
-router = APIRouter(prefix="/api/v1", tags=["series"], route_class=StoredRoute)
+router = Router(prefix="/api/v1", tags=["series"], route_class=StoredRoute)
 
 Side = Annotated[
     str,

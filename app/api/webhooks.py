@@ -6,16 +6,17 @@ import json
 import time
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from app.api.deps import ServiceDep, read_packed
+from app.api.routing import Router
 from app.domain.errors import AccessError, DataError, TooLargeError, UnavailableError
 from app.integrations.github.signature import is_signed, secrets_of
 from app.services.forge.receive_delivery import receive_delivery
 from app.wiring import Service
 
-router = APIRouter(prefix="/webhooks", tags=["webhooks"], include_in_schema=False)
+router = Router(prefix="/webhooks", tags=["webhooks"], include_in_schema=False)
 
 LONGEST_ID = 100
 LONGEST_EVENT = 60

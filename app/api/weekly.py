@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from sqlalchemy.orm import Session
 from starlette.responses import HTMLResponse
 
@@ -13,6 +13,7 @@ from app.api.conditional import StoredRoute
 from app.api.deps import Reader, ServiceDep, SessionDep
 from app.api.describing import ALWAYS, answers, page
 from app.api.parameters import NO_NUL
+from app.api.routing import Router
 from app.domain.week import parse_week, week_of
 from app.domain.weekly_report import WeeklyReport
 from app.reports.weekly.page import render_letter, render_weekly
@@ -22,7 +23,7 @@ from app.services.weekly.weekly_document import weekly_document
 from app.store.repositories import clock
 from app.wiring import Service
 
-router = APIRouter(prefix="/api/v1", tags=["weekly"], route_class=StoredRoute)
+router = Router(prefix="/api/v1", tags=["weekly"], route_class=StoredRoute)
 
 OfProject = Annotated[
     str | None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, BackgroundTasks, Query, Request, Response
+from fastapi import BackgroundTasks, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from app.api.deps import (
@@ -14,11 +14,12 @@ from app.api.deps import (
     SessionDep,
     WorkerPrincipal,
     allowed_to_work,
-    get_principal,
     parse,
+    principal_of_request,
     relay_soon,
 )
 from app.api.hub import Hub
+from app.api.routing import Router
 from app.services.keep_late import keeping_late
 from app.services.lease_jobs import beat, claim_job, finish_lease, sign_off
 from app.services.plan_run import plan_run
@@ -27,7 +28,7 @@ from app.services.register_worker import register_worker
 from app.wiring import Service
 from workers import protocol
 
-router = APIRouter(prefix="/api/v1/worker", tags=["worker"], include_in_schema=False)
+router = Router(prefix="/api/v1/worker", tags=["worker"], include_in_schema=False)
 
 MAX_WAIT_S = 30.0
 
@@ -68,7 +69,7 @@ async def claim(
 
 def _claim(service: Service, request: Request, message: protocol.Claim) -> protocol.Lease | None:
     with service.database.session() as session:
-        principal = allowed_to_work(get_principal(request, session))
+        principal = allowed_to_work(principal_of_request(request, session))
         return claim_job(session, service.settings, principal, message)
 
 

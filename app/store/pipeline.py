@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import psycopg
+from psycopg.pq import ExecStatus
 from sqlalchemy import ClauseElement
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.exc import DBAPIError
@@ -40,7 +41,12 @@ def in_one_trip(session: Session, *statements: Statement) -> list[list[tuple[Any
     except psycopg.Error as error:
         sent = "; ".join(query for query, _ in statements)
         raise DBAPIError.instance(sent, None, error, psycopg.Error) from error
-    return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
+    return [cursor.fetchall() if _has_rows(cursor) else [] for cursor in cursors]
+
+
+def _has_rows(cursor: psycopg.Cursor[Any]) -> bool:
+    """Say whether the statement returns rows; `cursor.description` would make an object for each column."""
+    return cursor.pgresult is not None and cursor.pgresult.status == ExecStatus.TUPLES_OK
 
 
 def written(query: ClauseElement) -> str:

@@ -6,8 +6,7 @@ what they are made of, and `add_error_pages` shows browsers every error as a pag
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-
+from app.api.routing import Router
 from app.web import (
     account,
     alerts,
@@ -33,7 +32,7 @@ from app.web.static import mount_static
 
 __all__ = ["add_error_pages", "mount_static", "router"]
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 for _pages in (
     checks,
     alerts,

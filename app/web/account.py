@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from sqlalchemy.orm import Session
 
 from app.api.deps import ServiceDep, SessionDep
+from app.api.routing import Router
 from app.domain.errors import AccessError, ConflictError, DataError
 from app.services.access import Principal
 from app.services.own_account import (
@@ -26,7 +27,7 @@ from app.web.render import page
 from app.web.sign_in import Form, browser_of, signed_in, too_often
 from app.wiring import Service
 
-router = APIRouter(prefix="/me")
+router = Router(prefix="/me")
 
 
 @router.get("")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 
 from app.api.deps import ServiceDep, SessionDep
+from app.api.routing import Router
 from app.domain.alerts import AlertState
 from app.domain.errors import DataError
 from app.services.access import Principal, Scope
@@ -25,7 +26,7 @@ from app.web.render import page
 from app.web.sign_in import Form
 from app.wiring import Service
 
-router = APIRouter()
+router = Router()
 
 ALERT = "alert "
 """How the fields of the list's form are called that choose alerts."""

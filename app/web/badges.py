@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import Path, Query, Request, Response
 from sqlalchemy.orm import Session
 
-from app.api.deps import ServiceDep, SessionDep, get_reader
+from app.api.deps import ServiceDep, SessionDep, reader_of_request
+from app.api.routing import Router
 from app.domain.errors import AccessError, NotFoundError
 from app.reports.badge import Badge, badge_svg
 from app.services.access import Principal
@@ -18,7 +19,7 @@ from app.services.visibility import visible_project
 from app.web.deps import Id
 from app.wiring import Service
 
-router = APIRouter(prefix="/badge")
+router = Router(prefix="/badge")
 
 Key = Annotated[str, Query(max_length=100)]
 
@@ -66,7 +67,7 @@ def _reader(request: Request, service: Service, session: Session, key: str) -> t
     """Return who reads, None being everyone, and who may keep the answer. Raises AccessError."""
     if service.settings.anonymous_read or is_signed(session, service.settings, request.scope["path"], key):
         return None, FOR_ALL
-    return get_reader(request, service, session), FOR_ONE
+    return reader_of_request(request, service, session), FOR_ONE
 
 
 def _picture(badge: Badge, kept: str, *, status: int = 200) -> Response:

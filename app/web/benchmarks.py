@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from app.api.deps import SessionDep
+from app.api.routing import Router
 from app.services.read_benchmark import read_benchmark
 from app.web.addresses import address
 from app.web.deps import PageNumber, Text, Viewer
 from app.web.render import page
 
-router = APIRouter(prefix="/benchmarks")
+router = Router(prefix="/benchmarks")
 
 
 @router.get("")

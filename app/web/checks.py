@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import Query, Request, Response
+from sqlalchemy.orm import Session
 from starlette.responses import HTMLResponse
 
 from app.api.deps import ServiceDep, SessionDep
+from app.api.routing import Router
 from app.config import ServiceSettings
 from app.domain.errors import NotFoundError
 from app.reports.view import report_view
@@ -24,21 +26,17 @@ from app.web.deps import Before, Id, Live, Projects, Viewer
 from app.web.guard import report_policy, secure
 from app.web.render import page
 
-router = APIRouter()
+router = Router()
 
 REFRESH_LIST_S = 5
 REFRESH_CHECK_S = 2
 
 
-def require_visible(check_id: Id, session: SessionDep, project_ids: Projects) -> int:
-    """Return the check's id. Raises NotFoundError for an unknown one, and for one that is not to be seen."""
+def require_visible(session: Session, project_ids: frozenset[int] | None, check_id: int) -> None:
+    """Raise NotFoundError for an unknown check, and for one that is of none of these projects."""
     check = checks.one(session, check_id)
     if check is None or (project_ids is not None and check.project_id not in project_ids):
         raise NotFoundError(f"there is no check {check_id}")
-    return check_id
-
-
-VisibleCheck = Annotated[int, Depends(require_visible)]
 
 
 @router.get("/")
@@ -88,10 +86,12 @@ def show_check(
     service: ServiceDep,
     session: SessionDep,
     viewer: Viewer,
-    check_id: VisibleCheck,
+    project_ids: Projects,
+    check_id: Id,
     live: Live = True,
 ) -> Response:
     """Show one check: its verdict, its jobs, and what its report says."""
+    require_visible(session, project_ids, check_id)
     result = read_check(session, check_id)
     is_done = result.state == "complete"
     every = REFRESH_CHECK_S if not is_done and live else None
@@ -109,9 +109,10 @@ def show_check(
 
 @router.get("/checks/{check_id}/report")
 def show_report(
-    request: Request, session: SessionDep, check_id: VisibleCheck, download: bool = False
+    request: Request, session: SessionDep, project_ids: Projects, check_id: Id, download: bool = False
 ) -> Response:
     """Return the self-contained report, to look at or to keep."""
+    require_visible(session, project_ids, check_id)
     response = HTMLResponse(report_html(session, check_id))
     if download:
         response.headers["Content-Disposition"] = f'attachment; filename="ratchet-check-{check_id}.html"'

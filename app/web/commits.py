@@ -5,15 +5,16 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import Path, Request, Response
 
 from app.api.deps import SessionDep
+from app.api.routing import Router
 from app.services.read_commit import read_commit
 from app.web.addresses import address
 from app.web.deps import PageNumber, Text, Viewer
 from app.web.render import page
 
-router = APIRouter(prefix="/commits")
+router = Router(prefix="/commits")
 
 PAGE = 100
 """Results on one page."""

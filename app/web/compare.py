@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from app.api.deps import ServiceDep, SessionDep
+from app.api.routing import Router
 from app.domain.errors import RatchetError
 from app.domain.hardware import HardwareCase, HardwareComparison
 from app.domain.results import case_label
@@ -17,7 +18,7 @@ from app.web.addresses import address
 from app.web.deps import PageNumber, Projects, Text, Viewer
 from app.web.render import page
 
-router = APIRouter(prefix="/compare")
+router = Router(prefix="/compare")
 
 PAGE = 200
 """Pairs on one page."""

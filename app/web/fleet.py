@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from app.api.deps import ServiceDep, SessionDep
+from app.api.routing import Router
 from app.services.list_workers import list_workers
 from app.web.deps import Projects
 from app.web.render import page
 
-router = APIRouter()
+router = Router()
 
 
 @router.get("/workers")

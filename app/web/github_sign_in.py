@@ -11,10 +11,11 @@ from math import ceil
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from starlette.responses import RedirectResponse
 
 from app.api.deps import ServiceDep, SessionDep
+from app.api.routing import Asked, Router
 from app.domain.errors import AccessError, ConflictError, NotFoundError, UnavailableError
 from app.integrations.forge import ForgeBusyError
 from app.integrations.github.identity import CALLBACK, Identity, NotSetUpError, SignInApp, identify
@@ -84,7 +85,7 @@ async def sign_in_app(service: ServiceDep) -> SignInApp:
 
 WithGitHub = Annotated[SignInApp, Depends(sign_in_app)]
 
-router = APIRouter()
+router = Router()
 needs_app = [Depends(sign_in_app)]
 """Before all else: whoever asks is told that there is nothing here."""
 
@@ -187,7 +188,7 @@ def _link(
     request: Request, service: Service, visit: GitHubVisit, browser: Browser, identity: Identity
 ) -> Response:
     with service.database.session() as session:
-        link_own(session, look(request, service, session), visit, identity, browser)
+        link_own(session, look(Asked(request, service, session)), visit, identity, browser)
     return secure(RedirectResponse(visit.next, 303), request)
 
 
@@ -206,7 +207,7 @@ def _failed(
     if isinstance(problem, UnavailableError):
         log.warning("signing in with GitHub: %s", problem)
     with service.database.session() as session:
-        person = look(request, service, session) if visit.user_id is not None else None
+        person = look(Asked(request, service, session)) if visit.user_id is not None else None
         if person is not None and person.is_person:
             response = account_page(
                 request, service, session, person, status=status, problem=told, part="github"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from app.api.deps import ServiceDep, SessionDep
+from app.api.routing import Router
 from app.integrations.broker import RedisBroker
 from app.services.read_health import read_health
 from app.web.deps import Viewer
 from app.web.render import page
 
-router = APIRouter()
+router = Router()
 
 
 @router.get("/health")

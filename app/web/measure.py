@@ -5,24 +5,25 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from starlette.responses import RedirectResponse
 
 from app.api.deps import ServiceDep, SessionDep
+from app.api.routing import Router
 from app.domain.errors import ConflictError, DataError
 from app.services.access import Principal, Scope
 from app.services.forge.ask_measure import Wanted, ask_measure, visible_request
 from app.services.forge.measure_again import measure_again
 from app.services.forge.read_measurable import read_measurable
 from app.services.visibility import visible_project
-from app.web.checks import VisibleCheck
-from app.web.deps import Asker, Id, Viewer
+from app.web.checks import require_visible
+from app.web.deps import Asker, Id, Projects, Viewer
 from app.web.following import lead_to
 from app.web.guard import secure
 from app.web.render import page
 from app.web.sign_in import Form
 
-router = APIRouter()
+router = Router()
 
 REFRESH_S = 2
 SUITE = "suite "
@@ -99,10 +100,12 @@ def take_wish_again(
     service: ServiceDep,
     session: SessionDep,
     asker: Asker,
-    check_id: VisibleCheck,
+    project_ids: Projects,
+    check_id: Id,
     form: Form,
 ) -> Response:
     """Have a check made again, and lead to what comes of it."""
+    require_visible(session, project_ids, check_id)
     again = measure_again(session, asker, check_id)
     return lead_to(request, f"/measure/{again.id}", service, session)
 

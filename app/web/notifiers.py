@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import Path, Request, Response
 from sqlalchemy.orm import Session
 
 from app.api.deps import ServiceDep, SessionDep
+from app.api.routing import Router
 from app.domain.errors import ConflictError, DataError, UnavailableError
 from app.domain.notifications import NAME, WEEKLY_REPORT, About, NotifierKind, Pace, Wishes
 from app.integrations.notifiers import CHANNELS
@@ -31,7 +32,7 @@ from app.web.render import page
 from app.web.sign_in import Form
 from app.wiring import Service
 
-router = APIRouter(prefix="/projects/{project:path}/notifiers")
+router = Router(prefix="/projects/{project:path}/notifiers")
 
 ProjectName = Annotated[str, Path(max_length=255, pattern=r"^[^\x00]*$")]
 NotifierName = Annotated[str, Path(pattern=NAME)]

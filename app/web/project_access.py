@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import Path, Request, Response
 from sqlalchemy.orm import Session
 
 from app.api.deps import ServiceDep, SessionDep
+from app.api.routing import Router
 from app.domain.errors import DataError, NotFoundError
 from app.services.access import Principal, Role
 from app.services.own_tokens import GIVEN, MOST_DAYS
@@ -25,7 +26,7 @@ from app.web.forms import SCOPE, days_in, scopes_in, shown_once
 from app.web.render import page
 from app.web.sign_in import Form
 
-router = APIRouter(prefix="/projects/{project:path}/access")
+router = Router(prefix="/projects/{project:path}/access")
 
 ProjectName = Annotated[str, Path(max_length=255, pattern=r"^[^\x00]*$")]
 

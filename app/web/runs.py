@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from app.api.deps import SessionDep
+from app.api.routing import Router
 from app.services.list_runs import list_runs
 from app.services.read_run import read_run
 from app.services.read_upload import read_upload
 from app.web.deps import Before, Id, Live, PageNumber, Projects
 from app.web.render import page
 
-router = APIRouter(prefix="/runs")
+router = Router(prefix="/runs")
 
 REFRESH_S = 5
 

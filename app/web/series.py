@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from markupsafe import Markup
 from pydantic import Field
 
 from app.api.deps import ServiceDep, SessionDep
+from app.api.routing import Router
 from app.services.access import Scope
 from app.services.badge_links import series_link, series_path
 from app.services.explore_series import PAGE, explore_series
@@ -24,7 +25,7 @@ from app.web.mark_words import script_words
 from app.web.picture_scale import ladder
 from app.web.render import page
 
-router = APIRouter(prefix="/series")
+router = Router(prefix="/series")
 
 Beside = Annotated[int, Field(ge=1, lt=2**63)]
 Row = Annotated[int | None, Query(ge=0, lt=2**31)]

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import Path, Request, Response
 from starlette.responses import HTMLResponse
 
 from app.api.deps import ServiceDep, SessionDep
+from app.api.routing import Router
 from app.services.render_report import report_html
 from app.services.report_links import PATH, Standing, standing_of
 from app.web.deps import Id
 from app.web.guard import report_policy, secure
 from app.web.render import page
 
-router = APIRouter()
+router = Router()
 
 STATUS = {Standing.WRONG: 403, Standing.EXPIRED: 410}
 

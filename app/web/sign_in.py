@@ -9,11 +9,12 @@ from math import ceil
 from typing import Annotated, Literal
 from urllib.parse import parse_qs
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from sqlalchemy.orm import Session
 from starlette.responses import RedirectResponse
 
 from app.api.deps import ServiceDep, SessionDep, read_body
+from app.api.routing import Router
 from app.config import ServiceSettings
 from app.domain.errors import AccessError
 from app.reports.words import count
@@ -24,7 +25,7 @@ from app.web.guard import cookie_of, delete_cookie, local_path, require_same_ori
 from app.web.render import page
 from app.wiring import Service
 
-router = APIRouter()
+router = Router()
 
 Way = Literal["name", "token", "github"]
 """A way to sign in; what is wrong is said with the one that was tried."""

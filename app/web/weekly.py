@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import Path, Request, Response
 from starlette.responses import HTMLResponse
 
 from app.api.deps import ServiceDep, SessionDep
+from app.api.routing import Router
 from app.domain.week import parse_week
 from app.reports.weekly.page import render_weekly
 from app.services.weekly.kept_weekly import kept_html, list_weeks
@@ -17,7 +18,7 @@ from app.web.deps import Projects, Text, Viewer
 from app.web.guard import report_policy, secure
 from app.web.render import page
 
-router = APIRouter()
+router = Router()
 
 
 @router.get("/weekly")
