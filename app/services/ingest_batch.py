@@ -153,7 +153,13 @@ class _Storing:
         made = self._claim([one for one, *_ in fresh], commits, environments)
         new = [
             new_result(
-                one.payload, result, row, made[one.key], commit, self._now, branch=self._branch(one.payload)
+                one.payload,
+                result,
+                row,
+                self._now,
+                branch=self._branch(one.payload),
+                upload_id=made[one.key],
+                commit_id=commit,
             )
             for one, result, row, commit in fresh
             if one.key in made

@@ -17,8 +17,7 @@ from app.formats.results_payload import PostedResult, ResultsPayload, read_paylo
 from app.services.access import Principal, Scope
 from app.services.announce_results import announced
 from app.services.query_runs import upload_name
-from app.store.pipeline import in_one_trip
-from app.store.repositories import access, postings, projects, uploads
+from app.store.repositories import postings, projects, uploads
 from app.store.repositories import series as series_rows
 from app.store.repositories.postings import KnownProject, NamedSeries
 from app.store.repositories.projects import CommitFacts
@@ -72,33 +71,33 @@ class _Posting:
         project = self._project()
         key = f"sha256:{digest}" if key is None else key
         series = self._series(project)
+        _require_agreement(self._payload.results, series)
         answer = self._answer(series)
-        upload = uploads.claim(
+        branch = self._payload.branch or project.branch
+        upload_id = uploads.store(
             self._session,
-            project.id,
+            project,
             key,
             facts_of(self._payload),
+            [
+                new_result(self._payload, result, row, self._now, branch=branch)
+                for result, row in zip(self._payload.results, series, strict=True)
+            ],
             body_digest=digest,
             environment_id=self._environment(),
             answer=answer,
             posted_by=self._principal.name,
+            then=announced(project.id),
         )
-        if upload is None:
+        if upload_id is None:
             return 200, _answer_before(uploads.of_key(self._session, project.id, key), digest)
-        _require_agreement(self._payload.results, series)
-        branch = self._payload.branch or project.branch
-        results = [
-            new_result(self._payload, result, row, *upload, self._now, branch=branch)
-            for result, row in zip(self._payload.results, series, strict=True)
-        ]
-        self._write(project, upload.id, results)
-        return 201, {"run": upload_name(upload.id)} | answer
+        return 201, {"run": upload_name(upload_id)} | answer
 
     def _project(self) -> KnownProject:
         found = self._found.project
         if found is None:
             made = project_of(self._session, self._principal, self._payload.project)
-            return KnownProject(made.id, made.branch)
+            return KnownProject(made.id, made.name, made.branch)
         self._principal.require_for(Scope.RESULTS_WRITE, found.id, self._payload.project)
         return found
 
@@ -131,20 +130,6 @@ class _Posting:
                 )
             ]
         }
-
-    def _write(self, project: KnownProject, upload_id: int, results: list[NewResult]) -> None:
-        in_one_trip(
-            self._session,
-            series_rows.added(results),
-            access.audited(
-                self._principal.name,
-                "results.posted",
-                f"upload/{upload_id}",
-                project=self._payload.project,
-                results=len(results),
-            ),
-            announced(project.id),
-        )
 
 
 def _checked(key: str | None) -> str | None:
@@ -223,11 +208,11 @@ def new_result(
     payload: ResultsPayload,
     result: PostedResult,
     series: KnownSeries,
-    upload_id: int,
-    commit_id: int,
     now: datetime,
     *,
     branch: str,
+    upload_id: int | None = None,
+    commit_id: int | None = None,
 ) -> NewResult:
     """Return a result of the document as it is stored; it was measured when the document says, else `now`."""
     return NewResult(

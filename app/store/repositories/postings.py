@@ -22,6 +22,7 @@ class KnownProject(NamedTuple):
     """A project as a document needs to know it; `branch` is the one whose history is its own."""
 
     id: int
+    name: str
     branch: str
 
 
@@ -54,27 +55,25 @@ def find(
     """Return what is stored of a document on this device class; `environment` is the digest of its own."""
     wanted = [[its.benchmark, params_key(its.params), its.metric, its.version] for its in named]
     which: dict[str, Any] = {"project": project, "device_class": device_class, "environment": environment}
-    heads, rows = in_one_trip(session, (_HEAD, which), (_SERIES, which | {"named": json.dumps(wanted)}))
-    environment_id, *known = heads[0]
+    (rows,) = in_one_trip(session, (_KNOWN, which | {"named": json.dumps(wanted)}))
+    environment_id, project_id, branch = rows[0][:3]
     series: list[KnownSeries | None] = [None] * len(named)
     lengths = [0] * len(named)
-    for at, series_id, unit, better, length in rows:
-        series[at], lengths[at] = KnownSeries(series_id, unit, better), length
-    its = KnownProject(*known) if known[0] is not None else None
+    for *_, at, series_id, unit, better, length in rows:
+        if series_id is not None:
+            series[at], lengths[at] = KnownSeries(series_id, unit, better), length
+    its = KnownProject(project_id, project, branch) if project_id is not None else None
     return Found(its, environment_id, tuple(series), tuple(lengths))
 
 
-_HEAD = """
-    select (select id from environment where digest = %(environment)s), project.id, project.branch
-    from (select) one left join project on project.name = %(project)s
-"""
-
-_SERIES = f"""
-    select cast(at - 1 as int), series.id, unit, better, {LENGTH}
+# Of the environment and the project the same stands in every row.
+_KNOWN = f"""
+    select (select id from environment where digest = %(environment)s), project.id, project.branch,
+      cast(at - 1 as int), series.id, unit, better, {LENGTH}
     from json_array_elements(%(named)s::json) with ordinality as named(its, at)
-    join project on project.name = %(project)s
-    join benchmark_case on benchmark_case.project_id = project.id
+    left join project on project.name = %(project)s
+    left join benchmark_case on benchmark_case.project_id = project.id
       and benchmark = its->>0 and params_key = its->>1
-    join series on case_id = benchmark_case.id and metric = its->>2
+    left join series on case_id = benchmark_case.id and metric = its->>2
       and device_class = %(device_class)s and version = its->>3
 """  # noqa: S608  # nothing of it is anybody's but ours

@@ -27,10 +27,13 @@ class SeriesKey:
 
 @dataclass(frozen=True)
 class NewResult:
-    """A result to be stored with its values; `void` are indices into `values`."""
+    """A result to be stored with its values; `void` are indices into `values`.
+
+    What is stored together with its upload has neither `commit_id` nor `upload_id` yet.
+    """
 
     series_id: int
-    commit_id: int
+    commit_id: int | None
     run_id: int | None
     upload_id: int | None
     arm: str
@@ -111,27 +114,44 @@ def add_results(session: Session, results: Sequence[NewResult]) -> None:
 
 def added(results: Sequence[NewResult]) -> Statement:
     """Return what stores results and their samples."""
-    return _ADD_RESULTS, {
-        "rows": json.dumps([vars(result) for result in results], default=datetime.isoformat)
-    }
+    return _ADD_RESULTS, {"rows": as_rows(results)}
 
 
-_ADD_RESULTS = """
-    with given as materialized (
-      select nextval((select cast(pg_get_serial_sequence('result', 'id') as regclass))) as id, new.*
+def as_rows(results: Sequence[NewResult]) -> str:
+    """Return results as the parameter `rows` of `storing`."""
+    return json.dumps([vars(result) for result in results], default=datetime.isoformat)
+
+
+def storing(*, upload: str = "new.upload_id", commit: str = "new.commit_id", beside: str = "") -> str:
+    """Return the common table expressions that store the results `rows` and their samples.
+
+    Args:
+        upload: where the id of their upload comes from.
+        commit: where the id of their commit comes from.
+        beside: another expression, of one row, that these are columns of; where it is empty, nothing is stored.
+    """
+    return f"""
+    given as materialized (
+      select nextval((select cast(pg_get_serial_sequence('result', 'id') as regclass))) as id,
+        series_id, {commit} as commit_id, run_id, {upload} as upload_id, arm, value, low, high, "values", void,
+        flags, measured_at, branch
       from json_to_recordset(%(rows)s::json) as new(
         series_id bigint, commit_id bigint, run_id bigint, upload_id bigint, arm text,
         value float8, low float8, high float8, "values" float8[], void bigint[],
-        flags text[], measured_at timestamptz, branch text)
+        flags text[], measured_at timestamptz, branch text) {beside}
     ), stored as (
       insert into result
         (id, series_id, commit_id, run_id, upload_id, arm, value, low, high, n, flags, measured_at, branch)
       select id, series_id, commit_id, run_id, upload_id, arm, value, low, high,
-        cardinality("values") - cardinality(void), nullif(flags, '{}'), measured_at, branch
+        cardinality("values") - cardinality(void), nullif(flags, '{{}}'), measured_at, branch
       from given
+    ), sampled as (
+      insert into sample (result_id, "values", void) select id, "values", nullif(void, '{{}}') from given
     )
-    insert into sample (result_id, "values", void) select id, "values", nullif(void, '{}') from given
-"""
+    """  # noqa: S608  # nothing of it is anybody's but ours
+
+
+_ADD_RESULTS = f"with {storing()} select"
 
 
 class Point(NamedTuple):

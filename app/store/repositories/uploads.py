@@ -10,8 +10,11 @@ from typing import Any, NamedTuple
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from app.store.pipeline import in_one_trip
+from app.store.pipeline import Statement, in_one_trip
+from app.store.repositories import series as series_rows
+from app.store.repositories.postings import KnownProject
 from app.store.repositories.projects import CommitFacts, completed
+from app.store.repositories.series import NewResult
 from app.store.tables import Commit, Environment, Project, Result, Upload
 
 
@@ -25,48 +28,65 @@ class UploadContext:
     environment: Environment | None
 
 
-class Claimed(NamedTuple):
-    """An upload that is new."""
-
-    id: int
-    commit_id: int
-
-
-def claim(
+def store(
     session: Session,
-    project_id: int,
+    project: KnownProject,
     key: str,
     facts: CommitFacts,
+    results: Sequence[NewResult],
     *,
     body_digest: str,
     environment_id: int,
     answer: dict[str, Any],
     posted_by: str,
-) -> Claimed | None:
-    """Return the project's new upload of this key, at a commit that these facts complete; None where there was one.
+    then: Statement,
+) -> int | None:
+    """Store the project's new upload of this key with its results, and return its id; None where there was one.
 
-    While another transaction is storing the same key this waits for its end.
+    Its commit is completed by these facts, and the audit log told; all in one trip, as what posts after every test
+    waits for it. While another transaction is storing the same key this waits for its end.
+
+    Args:
+        session: the session.
+        project: whose it is.
+        key: what makes it one.
+        facts: what is known of its commit.
+        results: its results.
+        body_digest: the document's SHA-256.
+        environment_id: what it was measured in.
+        answer: what is answered when it comes again.
+        posted_by: whose name stands at it.
+        then: what else is done, also where there was one.
     """
     upload = {
-        "project_id": project_id,
+        "project_id": project.id,
         "key": key,
         "sha": facts.sha,
         "body_digest": body_digest,
         "environment_id": environment_id,
         "answer": json.dumps(answer),
         "posted_by": posted_by,
+        "rows": series_rows.as_rows(results),
+        "audited": json.dumps({"project": project.name, "results": len(results)}),
     }
-    _, made = in_one_trip(session, completed(project_id, [facts]), (_CLAIM, upload))
-    return Claimed(*made[0]) if made else None
+    _, made, _ = in_one_trip(session, completed(project.id, [facts]), (_STORE, upload), then)
+    return made[0][0] if made else None
 
 
-_CLAIM = """
-    insert into upload (project_id, key, body_digest, commit_id, environment_id, answer, posted_by)
-    select project_id, %(key)s, %(body_digest)s, id, %(environment_id)s, %(answer)s::jsonb, %(posted_by)s
-    from commit where project_id = %(project_id)s and sha = %(sha)s
-    on conflict do nothing
-    returning id, commit_id
-"""
+_STORE = f"""
+    with claimed as (
+      insert into upload (project_id, key, body_digest, commit_id, environment_id, answer, posted_by)
+      select project_id, %(key)s, %(body_digest)s, id, %(environment_id)s, %(answer)s::jsonb, %(posted_by)s
+      from commit where project_id = %(project_id)s and sha = %(sha)s
+      on conflict do nothing
+      returning id, commit_id
+    ), {series_rows.storing(upload="claimed.id", commit="claimed.commit_id", beside="cross join claimed")}
+    , audited as (
+      insert into audit_log (actor, action, object, detail)
+      select %(posted_by)s, 'results.posted', 'upload/' || id, %(audited)s::jsonb from claimed
+    )
+    select id from claimed
+"""  # noqa: S608  # nothing of it is anybody's but ours
 
 
 def of_key(session: Session, project_id: int, key: str) -> Upload:
