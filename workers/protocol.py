@@ -32,7 +32,10 @@ class Message(BaseModel):
 
 def params_key(params: Params) -> str:
     """Return `params` as canonical JSON: the same text for the same parameters, whatever their order."""
-    return json.dumps(params, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _canonical(params)
+
+
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 
 # --- enrolment ------------------------------------------------------------------------------------------------

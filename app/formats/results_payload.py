@@ -7,8 +7,9 @@ with its series is for the service to say. Values are brought to base units here
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from app.domain.results import Better, Params
@@ -64,6 +65,11 @@ class PostedResult:
     flags: tuple[str, ...]
     version: str = ""
 
+    @cached_property
+    def params_key(self) -> str:
+        """The parameters as canonical JSON."""
+        return params_key(self.params)
+
 
 @dataclass(frozen=True)
 class ResultsPayload:
@@ -102,7 +108,7 @@ def read_payload(body: bytes, *, now: datetime) -> ResultsPayload:
     problems = Problems()
     fields = read_object(read_json(body), _PAYLOAD, (), problems)
     problems.refuse_if_any()
-    payload = ResultsPayload(**fields)
+    payload = ResultsPayload(**fields, flags=tuple(_payload_flags(fields, now)))
     if payload.parent == payload.commit:
         problems.add(("parent",), "bad_commit", "the parent is the commit itself")
     if payload.measured_at is not None and payload.measured_at - now > NEWEST:
@@ -110,21 +116,21 @@ def read_payload(body: bytes, *, now: datetime) -> ResultsPayload:
         problems.add(("measured_at",), "bad_time", what)
     _check_unique(payload.results, problems)
     problems.refuse_if_any()
-    return replace(payload, flags=tuple(_payload_flags(payload, now)))
+    return payload
 
 
-def _payload_flags(payload: ResultsPayload, now: datetime) -> Iterable[str]:
-    if payload.measured_at is not None:
+def _payload_flags(fields: dict[str, Any], now: datetime) -> Iterable[str]:
+    if "measured_at" in fields:
         yield "backdated"
-    measured_at = payload.measured_at or now
-    if payload.time is not None and not OLDEST <= payload.time - measured_at <= NEWEST:
+    time = fields.get("time")
+    if time is not None and not OLDEST <= time - fields.get("measured_at", now) <= NEWEST:
         yield "client_time"
 
 
 def _check_unique(results: Iterable[PostedResult], problems: Problems) -> None:
     first: dict[tuple[str, str, str], int] = {}
     for index, result in enumerate(results):
-        earlier = first.setdefault((result.benchmark, params_key(result.params), result.metric), index)
+        earlier = first.setdefault((result.benchmark, result.params_key, result.metric), index)
         if earlier != index:
             what = f"results[{earlier}] has the same benchmark, params and metric; put all values into one"
             problems.add(("results", index), "duplicate_result", what)

@@ -145,11 +145,12 @@ class _Storing:
         there = series_rows.posted_points(self._session, backdated) if backdated else set()
         fresh = []
         for one, result, row, commit in rows:
-            point = self._point(one.payload, result, row, commit)
-            if point not in there:
-                fresh.append((one, result, row, commit))
-                if one.payload.measured_at:
-                    there.add(point)
+            if one.payload.measured_at:
+                point = self._point(one.payload, result, row, commit, one.payload.measured_at)
+                if point in there:
+                    continue
+                there.add(point)
+            fresh.append((one, result, row, commit))
         made = self._claim([one for one, *_ in fresh], commits, environments)
         new = [
             new_result(
@@ -172,12 +173,19 @@ class _Storing:
     def _branch(self, payload: ResultsPayload) -> str:
         return payload.branch or self._project.branch
 
-    def _point(self, payload: ResultsPayload, result: PostedResult, row: KnownSeries, commit: int) -> Point:
+    def _point(
+        self,
+        payload: ResultsPayload,
+        result: PostedResult,
+        row: KnownSeries,
+        commit: int,
+        measured_at: datetime,
+    ) -> Point:
         return Point(
             row.id,
             commit,
             self._branch(payload),
-            payload.measured_at or self._now,
+            measured_at,
             median(result.values),
             result.low,
             result.high,

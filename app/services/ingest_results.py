@@ -62,7 +62,7 @@ class _Posting:
         self, session: Session, principal: Principal, payload: ResultsPayload, now: datetime
     ) -> None:
         self._session, self._principal, self._payload, self._now = session, principal, payload, now
-        named = [NamedSeries(r.benchmark, r.params, r.metric, r.version) for r in payload.results]
+        named = [NamedSeries(r.benchmark, r.params_key, r.metric, r.version) for r in payload.results]
         digest = projects.environment_digest(*environment_facts(payload.environment))
         self._found = postings.find(session, payload.project, payload.device_class, digest, named)
 
@@ -171,7 +171,7 @@ def series_of(
     session: Session, project_id: int, results: Sequence[tuple[ResultsPayload, PostedResult]]
 ) -> list[KnownSeries]:
     """Return the series of these results of documents, in their order; they are made where they are new."""
-    named = [(result.benchmark, result.params) for _, result in results]
+    named = [(result.benchmark, result.params_key) for _, result in results]
     cases = projects.case_ids(session, project_id, named)
     keys = [
         SeriesKey(case_id, result.metric, payload.device_class, result.version)

@@ -11,6 +11,7 @@ from typing import Any
 
 import psycopg
 from psycopg.pq import ExecStatus
+from pydantic_core import to_json
 from sqlalchemy import ClauseElement
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.exc import DBAPIError
@@ -47,6 +48,11 @@ def in_one_trip(session: Session, *statements: Statement) -> list[list[tuple[Any
 def _has_rows(cursor: psycopg.Cursor[Any]) -> bool:
     """Say whether the statement returns rows; `cursor.description` would make an object for each column."""
     return cursor.pgresult is not None and cursor.pgresult.status == ExecStatus.TUPLES_OK
+
+
+def as_json(value: Any) -> str:
+    """Return plain values, times among them, as a JSON document: a parameter that is many rows. Numbers are finite."""
+    return to_json(value).decode()
 
 
 def written(query: ClauseElement) -> str:

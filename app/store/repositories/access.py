@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Interval, bindparam, exists, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from app.store.pipeline import Statement, in_one_trip, written
+from app.store.pipeline import Statement, as_json, in_one_trip, written
 from app.store.tables import AuditLog, Project, Token, User
 
 
@@ -175,7 +174,7 @@ def audited(actor: str, action: str, object_: str, *, address: str = "", **detai
         "actor": actor,
         "action": action,
         "object": object_,
-        "detail": json.dumps(detail),
+        "detail": as_json(detail),
         "address": address,
     }
     return _AUDIT, its

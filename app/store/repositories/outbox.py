@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, TypedDict
@@ -11,7 +10,7 @@ from sqlalchemy import delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.store.pipeline import Statement, in_one_trip
+from app.store.pipeline import Statement, as_json, in_one_trip
 from app.store.tables import Outbox
 
 RETRY = timedelta(seconds=2)
@@ -62,7 +61,7 @@ def renewed(
     spacing: timedelta = timedelta(0),
 ) -> Statement:
     """Return what does as `put_again`; the message leaves no sooner than `spacing` after it left last."""
-    its = {"topic": topic, "key": key, "payload": json.dumps(payload)}
+    its = {"topic": topic, "key": key, "payload": as_json(payload)}
     return _RENEW, its | {"delay": timedelta(seconds=delay_s), "age": sent_before, "spacing": spacing}
 
 

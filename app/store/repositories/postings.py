@@ -6,16 +6,14 @@ whose it is: projects, series.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from app.store.pipeline import in_one_trip
+from app.store.pipeline import as_json, in_one_trip
 from app.store.repositories.series import LENGTH, KnownSeries
-from workers.protocol import Params, params_key
 
 
 class KnownProject(NamedTuple):
@@ -30,7 +28,7 @@ class NamedSeries(NamedTuple):
     """How a document names the series of one of its results."""
 
     benchmark: str
-    params: Params
+    params_key: str
     metric: str
     version: str
 
@@ -53,9 +51,8 @@ def find(
     session: Session, project: str, device_class: str, environment: str, named: Sequence[NamedSeries]
 ) -> Found:
     """Return what is stored of a document on this device class; `environment` is the digest of its own."""
-    wanted = [[its.benchmark, params_key(its.params), its.metric, its.version] for its in named]
     which: dict[str, Any] = {"project": project, "device_class": device_class, "environment": environment}
-    (rows,) = in_one_trip(session, (_KNOWN, which | {"named": json.dumps(wanted)}))
+    (rows,) = in_one_trip(session, (_KNOWN, which | {"named": as_json(named)}))
     environment_id, project_id, branch = rows[0][:3]
     series: list[KnownSeries | None] = [None] * len(named)
     lengths = [0] * len(named)

@@ -12,7 +12,7 @@ from sqlalchemy import ARRAY, TableValuedAlias, Text, cast, func, literal, selec
 from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.orm import Session
 
-from app.store.pipeline import Statement, in_one_trip
+from app.store.pipeline import Statement, as_json, in_one_trip
 from app.store.repositories.upsert import find_or_create, get_or_create
 from app.store.tables import BenchmarkCase, Commit, Environment, History, Project, Series
 from workers.protocol import Params, params_key
@@ -116,7 +116,7 @@ def completed(project_id: int, wanted: Sequence[CommitFacts]) -> Statement:
 
     One of which everything is known already is not locked.
     """
-    rows = json.dumps([facts._asdict() for facts in wanted], default=datetime.isoformat)
+    rows = as_json([facts._asdict() for facts in wanted])
     return _COMPLETE_COMMITS, {"project_id": project_id, "rows": rows}
 
 
@@ -147,24 +147,23 @@ _COMPLETE_COMMITS = """
 
 def cases(session: Session, project_id: int, wanted: list[tuple[str, Params]]) -> dict[str, BenchmarkCase]:
     """Return the cases by `benchmark params_key`, made where they are new, all at once."""
-    ids = case_ids(session, project_id, wanted)
+    ids = case_ids(session, project_id, [(benchmark, params_key(params)) for benchmark, params in wanted])
     rows = session.scalars(select(BenchmarkCase).where(BenchmarkCase.id.in_(ids)))
     return {f"{row.benchmark} {row.params_key}": row for row in rows}
 
 
-def case_ids(session: Session, project_id: int, wanted: list[tuple[str, Params]]) -> list[int]:
+CaseKey = tuple[str, str]
+"""A benchmark and the canonical JSON of its parameters."""
+
+
+def case_ids(session: Session, project_id: int, keys: Sequence[CaseKey]) -> list[int]:
     """Return the ids of the cases, in their order, made where they are new, all at once."""
-    keys = [(benchmark, params_key(params)) for benchmark, params in wanted]
     found = _existing_cases(session, project_id, sorted(set(keys)))
     missing = sorted({key for key in keys if key not in found})
     if missing:
         _add_cases(session, project_id, missing)
         found |= _existing_cases(session, project_id, missing)
     return [found[key] for key in keys]
-
-
-CaseKey = tuple[str, str]
-"""A benchmark and the canonical JSON of its parameters."""
 
 
 def _existing_cases(session: Session, project_id: int, keys: list[CaseKey]) -> dict[CaseKey, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
-from app.store.pipeline import Statement, in_one_trip
+from app.store.pipeline import Statement, as_json, in_one_trip
 from app.store.tables import BenchmarkCase, Commit, Result, Sample, Series
 
 
@@ -67,7 +66,7 @@ def ensure(
     missing = [key for key in wanted if key not in found]
     if missing:
         rows = [vars(key) | dict(zip(("unit", "better"), wanted[key], strict=True)) for key in missing]
-        found |= _by_key(session.execute(_ADD, {"project_id": project_id, "rows": json.dumps(rows)}))
+        found |= _by_key(session.execute(_ADD, {"project_id": project_id, "rows": as_json(rows)}))
         found |= _existing(
             session, [key for key in missing if key not in found]
         )  # what others made meanwhile
@@ -99,7 +98,7 @@ _EXISTING = text(
 def _existing(session: Session, keys: Collection[SeriesKey]) -> dict[SeriesKey, KnownSeries]:
     if not keys:
         return {}
-    return _by_key(session.execute(_EXISTING, {"rows": json.dumps([vars(key) for key in keys])}))
+    return _by_key(session.execute(_EXISTING, {"rows": as_json([vars(key) for key in keys])}))
 
 
 def _by_key(rows: Iterable[Any]) -> dict[SeriesKey, KnownSeries]:
@@ -119,7 +118,7 @@ def added(results: Sequence[NewResult]) -> Statement:
 
 def as_rows(results: Sequence[NewResult]) -> str:
     """Return results as the parameter `rows` of `storing`."""
-    return json.dumps([vars(result) for result in results], default=datetime.isoformat)
+    return as_json([vars(result) for result in results])
 
 
 def storing(*, upload: str = "new.upload_id", commit: str = "new.commit_id", beside: str = "") -> str:
@@ -171,7 +170,7 @@ class Point(NamedTuple):
 
 def posted_points(session: Session, wanted: Collection[tuple[int, int]]) -> set[Point]:
     """Return the points that were posted of these (series, commit)."""
-    rows = json.dumps([{"series_id": series, "commit_id": commit} for series, commit in wanted])
+    rows = as_json([{"series_id": series, "commit_id": commit} for series, commit in wanted])
     return {Point(*row) for row in session.execute(_POSTED_POINTS, {"rows": rows})}
 
 
@@ -222,7 +221,7 @@ def values(session: Session, result_ids: Sequence[int]) -> dict[int, list[float]
 
 def counts(session: Session, series_ids: Sequence[int]) -> dict[int, int]:
     """Return how many results each series has: those in its histories, which know their length, and those in none."""
-    rows = session.execute(_COUNTS, {"ids": json.dumps(list(series_ids))})
+    rows = session.execute(_COUNTS, {"ids": as_json(list(series_ids))})
     return {row[0]: row[1] for row in rows}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from app.store.pipeline import Statement, in_one_trip
+from app.store.pipeline import Statement, as_json, in_one_trip
 from app.store.repositories import series as series_rows
 from app.store.repositories.postings import KnownProject
 from app.store.repositories.projects import CommitFacts, completed
@@ -64,10 +63,10 @@ def store(
         "sha": facts.sha,
         "body_digest": body_digest,
         "environment_id": environment_id,
-        "answer": json.dumps(answer),
+        "answer": as_json(answer),
         "posted_by": posted_by,
         "rows": series_rows.as_rows(results),
-        "audited": json.dumps({"project": project.name, "results": len(results)}),
+        "audited": as_json({"project": project.name, "results": len(results)}),
     }
     _, made, _ = in_one_trip(session, completed(project.id, [facts]), (_STORE, upload), then)
     return made[0][0] if made else None
@@ -110,7 +109,7 @@ def claim_all(
 
     While another transaction is storing one of the keys this waits for its end.
     """
-    rows = json.dumps([upload._asdict() for upload in wanted])
+    rows = as_json([upload._asdict() for upload in wanted])
     which = {"project_id": project_id, "posted_by": posted_by, "rows": rows}
     (made,) = in_one_trip(session, (_CLAIM_ALL, which))
     return {row[0]: row[1] for row in made}

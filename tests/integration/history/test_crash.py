@@ -65,7 +65,7 @@ def make_series(service: Service) -> int:
     """Make the first project's one series."""
     with service.database.session() as session:
         project = projects.project(session, "acme/crash")
-        case = projects.case_ids(session, project.id, [("resize", {})])[0]
+        case = projects.case_ids(session, project.id, [("resize", "{}")])[0]
         key = SeriesKey(case, "latency_p50", "cpu")
         return series.ensure(session, project.id, {key: ("s", "lower")})[key].id
 

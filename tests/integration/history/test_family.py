@@ -36,7 +36,7 @@ class Family:
     def __init__(self, session: Session, n: int) -> None:
         self.session = session
         self.project = projects.project(session, "acme/family").id
-        cases = projects.case_ids(session, self.project, [(f"b{i}", {}) for i in range(n)])
+        cases = projects.case_ids(session, self.project, [(f"b{i}", "{}") for i in range(n)])
         keys = {SeriesKey(case, "latency_p50", "cpu"): ("s", "lower") for case in cases}
         self.series = sorted(row.id for row in series.ensure(session, self.project, keys).values())
 
