@@ -45,14 +45,14 @@ def compose_digest(
     since = notifier.digest_from
     say, told_ids = _say(session, notifier, wishes)
     machines, machine_ids = digest_of_machines(session, notifier, wishes)
-    notifier.digest_from, notifier.due_at = now, next_digest(wishes, now)
+    notifier.digest_from, notifier.due_at = now, next_digest(wishes, now) if wishes.about else None
     news = [its for its in say if its[1] is not What.OPEN]
     machine_news = [its for its in machines if its[1] is not What.OPEN]
     known = notifications.told(session, notifier.id, [its.id for its, _ in say])
     known_machines = incidents.told(session, notifier.id, [its.id for its, _ in machines])
     notifications.drop_news(session, notifier.id, told_ids)
     incidents.drop_news(session, notifier.id, machine_ids)
-    if not news and not machine_news and not wishes.empty_digests:
+    if not news and not machine_news and not (wishes.empty_digests and wishes.about):
         session.flush()
         return False
     if notifier.kind == NotifierKind.GITHUB_ISSUE:

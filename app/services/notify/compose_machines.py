@@ -55,10 +55,11 @@ def _queue(
 def digest_of_machines(
     session: Session, notifier: Notifier, wishes: Wishes
 ) -> tuple[list[tuple[Incident, What]], list[int]]:
-    """Return what a digest says of machines, and the incidents that were news."""
+    """Return what a digest says of machines, and the incidents that were news.
+
+    Of these it says the end of whatever it told the beginning of, even where nothing else of machines is wanted.
+    """
     waiting = incidents.news_of(session, notifier.id)
-    if not wishes.of_machines:
-        return [], waiting
     still = concerned(session, incidents.open_now(session)).get(notifier.project_id, [])
     known = {its.id: its for its in (*incidents.of_ids(session, waiting), *still)}
     told, news, say = incidents.told(session, notifier.id, list(known)), set(waiting), []

@@ -11,12 +11,11 @@ from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
 from app.domain.forge import IssueText
-from app.domain.notifications import FEW, SendState, What, message_of
+from app.domain.notifications import FEW, What, message_of
 from app.reports.notifications.issue_text import issue_marker, machine_issue_body, machine_issue_title
 from app.services.notify.machine_items import Say
 from app.services.notify.machine_rows import machines_message, note_told_machines
-from app.services.notify.message_rows import add_notification
-from app.services.notify.tell_issue import issue_key, want_issue
+from app.services.notify.tell_issue import hand_on, issue_key, want_issue
 from app.store.repositories import incidents
 from app.store.tables import Notification, Notifier, ToldIncident
 
@@ -33,7 +32,7 @@ def tell_machine_issues(
     fresh = [its for its in say if its[0].id not in told]
     for part in [fresh] if len(fresh) > FEW else [[its] for its in fresh]:
         if part:
-            row = _add(session, settings, notifier, part, now)
+            row = hand_on(session, notifier, machines_message(session, settings, notifier, part, now))
             note_told_machines(session, notifier, part, told, row)
             _want(session, settings, notifier, row, now)
     begun = [its for its in say if its[0].id in told]
@@ -42,21 +41,9 @@ def tell_machine_issues(
     for thread in sorted({thread for thread in threads.values() if thread is not None}):
         first = session.get_one(Notification, thread)
         part = [its for its in begun if threads[its] == thread]
-        _add(session, settings, notifier, part, now, thread=first.key)
+        message = machines_message(session, settings, notifier, part, now)
+        hand_on(session, notifier, message, thread=first.key)
         _want(session, settings, notifier, first, now)
-
-
-def _add(
-    session: Session,
-    settings: ServiceSettings,
-    notifier: Notifier,
-    say: Say,
-    now: datetime,
-    *,
-    thread: str = "",
-) -> Notification:
-    message = machines_message(session, settings, notifier, say, now)
-    return add_notification(session, notifier, message, thread=thread, state=SendState.HANDED)
 
 
 def _want(

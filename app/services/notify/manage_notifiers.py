@@ -18,13 +18,12 @@ from app.domain.notifications import (
     Message,
     MessageKind,
     NotifierKind,
-    Pace,
     Wishes,
     kept_wishes,
-    next_digest,
 )
 from app.integrations.notifiers import CHANNELS
 from app.services.access import Principal, Scope
+from app.services.notify.due import due_at
 from app.services.notify.message_rows import add_notification, list_url
 from app.services.notify.reach import reach_of
 from app.services.notify.seal import seal, unseal
@@ -154,10 +153,7 @@ def _require_possible(session: Session, project: Project, kind: NotifierKind, wi
 def _schedule(session: Session, row: Notifier, wishes: Wishes) -> None:
     """Have what waits told when that is wanted now."""
     now = clock.now(session)
-    if wishes.pace is not Pace.AT_ONCE and wishes.about:
-        row.due_at = next_digest(wishes, now)
-    else:
-        row.due_at = now if notifications.has_news(session, row.id) else None
+    row.due_at = due_at(session, row, wishes, now)
     session.flush()
     if row.due_at == now and row.paused_at is None:
         compose_now(session, row.id)

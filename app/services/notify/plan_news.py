@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
-from app.domain.notifications import Pace, kept_wishes
-from app.services.notify.wanting import want_composing
+from app.domain.notifications import kept_wishes
+from app.services.notify.due import tell_soon
 from app.store.repositories import alerts, clock, notifications, restorations
 from app.store.tables import Notifier
 
@@ -16,39 +16,29 @@ WINDOW = timedelta(seconds=2)
 
 
 def plan_news(session: Session, project_id: int) -> int:
-    """Note what happened to the project's alerts for whoever is told of them; return to how many it did."""
+    """Note what happened to the project's alerts for whoever is told of them; return to how many it did.
+
+    Whoever was told of an alert is told that it is settled, whatever else they want to be told by then.
+    """
     if restorations.is_observing(session):
         return 0
     alerts.lock_project(session, project_id)
     news = notifications.take_news(session, project_id)
     if not news:
         return 0
-    now = clock.now(session)
+    now, begun = clock.now(session), notifications.begun(session, list(news))
     for notifier in notifications.of_project(session, project_id):
-        its_news = [alert_id for alert_id, at in news.items() if at >= notifier.created_at]
-        if its_news and kept_wishes(notifier.wishes).of_alerts:
+        its_news = set(begun.get(notifier.id, ()))
+        if kept_wishes(notifier.wishes).of_alerts:
+            its_news |= {alert_id for alert_id, at in news.items() if at >= notifier.created_at}
+        if its_news:
             _note(session, notifier, its_news, now)
     return len(news)
 
 
-def _note(session: Session, notifier: Notifier, alert_ids: list[int], now: datetime) -> None:
+def _note(session: Session, notifier: Notifier, alert_ids: set[int], now: datetime) -> None:
     row = notifications.locked(session, notifier.id)
     if row is None:
         return
     notifications.add_news(session, row.id, alert_ids)
     tell_soon(session, row, now, window=WINDOW)
-
-
-def tell_soon(session: Session, row: Notifier, now: datetime, *, window: timedelta) -> None:
-    """Have a notifier told, unless it waits for its digest, once what comes within the window has come.
-
-    The caller has locked it.
-    """
-    if kept_wishes(row.wishes).pace is not Pace.AT_ONCE:
-        return
-    soon = max(now + window, row.spaced_until or now)
-    if row.due_at is None or row.due_at > soon:
-        row.due_at = soon
-        session.flush()
-    if row.paused_at is None:
-        want_composing(session, row.id, delay_s=max((row.due_at - now).total_seconds(), 0.0))

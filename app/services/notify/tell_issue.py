@@ -46,7 +46,7 @@ def tell_issues(
     fresh = [its for its in say if its[0].id not in told]
     for part in [fresh] if len(fresh) > FEW else [[its] for its in fresh]:
         if part:
-            row = _add(session, settings, notifier, part, now)
+            row = hand_on(session, notifier, alerts_message(session, settings, notifier, part, now))
             note_told(session, notifier, part, told, row)
             _want(session, settings, notifier, row)
     threads = {its.notification_id for its in told.values() if its.notification_id is not None}
@@ -55,7 +55,8 @@ def tell_issues(
         first = session.get_one(Notification, thread)
         its_say = [its for its in begun if told[its[0].id].notification_id == thread]
         if its_say:
-            _add(session, settings, notifier, its_say, now, thread=first.key)
+            message = alerts_message(session, settings, notifier, its_say, now)
+            hand_on(session, notifier, message, thread=first.key)
             _want(session, settings, notifier, first)
 
 
@@ -66,23 +67,15 @@ def test_issue(
     repository = repository_of(session, notifier.project_id)
     if repository is None:
         raise DataError("the project has no repository on GitHub that this service is connected with")
-    row = add_notification(session, notifier, message, state=SendState.HANDED)
+    row = hand_on(session, notifier, message)
     marker = issue_marker(issue_key(row.key))
     text = IssueText(message.title, marker, f"{marker}\n\n{message.text}", is_closed=True)
     want_text(session, repository, issue_key(row.key), text)
     return row
 
 
-def _add(
-    session: Session,
-    settings: ServiceSettings,
-    notifier: Notifier,
-    say: Say,
-    now: datetime,
-    *,
-    thread: str = "",
-) -> Notification:
-    message = alerts_message(session, settings, notifier, say, now)
+def hand_on(session: Session, notifier: Notifier, message: Message, *, thread: str = "") -> Notification:
+    """Store a message that an issue is to tell: the forge's own queue brings it there."""
     return add_notification(session, notifier, message, thread=thread, state=SendState.HANDED)
 
 

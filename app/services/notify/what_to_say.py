@@ -11,7 +11,7 @@ from app.store.tables import ToldAlert
 def what_to_say(
     its: Standing, told: ToldAlert | None, wishes: Wishes, *, came_and_went: bool = False
 ) -> What | None:
-    """Return what is to be said; None where there is nothing new.
+    """Return what is to be said; None where there is nothing new. Who wants no alerts any more is told the end alone.
 
     Args:
         its: the alert.
@@ -24,6 +24,8 @@ def what_to_say(
             return What.SETTLED if came_and_went and its.concerns(wishes) else None
         return What.NEW if its.concerns(wishes) else None
     was_closed = told.state in CLOSED_STATES
+    if not wishes.of_alerts:
+        return What.SETTLED if its.is_closed and not was_closed else None
     if its.is_closed != was_closed:
         return What.SETTLED if its.is_closed else What.AGAIN
     if its.is_closed:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import delete, func, select, text, update
+from sqlalchemy import delete, func, select, text, union, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -161,6 +161,20 @@ def told(session: Session, notifier_id: int, incident_ids: Collection[int]) -> d
     """Return what a notifier was told of each of these incidents."""
     its = ToldIncident.notifier_id == notifier_id, ToldIncident.incident_id.in_(incident_ids)
     return {row.incident_id: row for row in session.scalars(select(ToldIncident).where(*its))}
+
+
+def begun(session: Session, incident_ids: Collection[int]) -> dict[int, set[int]]:
+    """Return by notifier those of these incidents that it was told of, or is to be, and whose end it was not told."""
+    was_told = select(ToldIncident.notifier_id, ToldIncident.incident_id).where(
+        ToldIncident.incident_id.in_(incident_ids), ~ToldIncident.is_over
+    )
+    is_to_be = select(IncidentNews.notifier_id, IncidentNews.incident_id).where(
+        IncidentNews.incident_id.in_(incident_ids)
+    )
+    found: dict[int, set[int]] = {}
+    for notifier_id, incident_id in session.execute(union(was_told, is_to_be)):
+        found.setdefault(notifier_id, set()).add(incident_id)
+    return found
 
 
 def of_thread(session: Session, notification_id: int) -> Sequence[Incident]:

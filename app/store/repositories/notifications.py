@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import delete, exists, func, or_, select, update
+from sqlalchemy import delete, exists, func, or_, select, union, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.domain.alerts import AlertEvent
+from app.domain.alerts import OPEN_STATES, AlertEvent
 from app.domain.notifications import MessageKind, SendState
 from app.store.tables import (
     Alert,
@@ -134,6 +134,20 @@ def told(session: Session, notifier_id: int, alert_ids: Collection[int]) -> dict
     """Return what a notifier was told of each of these alerts last."""
     query = select(ToldAlert).where(ToldAlert.notifier_id == notifier_id, ToldAlert.alert_id.in_(alert_ids))
     return {row.alert_id: row for row in session.scalars(query)}
+
+
+def begun(session: Session, alert_ids: Collection[int]) -> dict[int, set[int]]:
+    """Return by notifier those of these alerts that it was told of, or is to be, and not that they are settled."""
+    was_told = select(ToldAlert.notifier_id, ToldAlert.alert_id).where(
+        ToldAlert.alert_id.in_(alert_ids), ToldAlert.state.in_(OPEN_STATES)
+    )
+    is_to_be = select(NotifierNews.notifier_id, NotifierNews.alert_id).where(
+        NotifierNews.alert_id.in_(alert_ids)
+    )
+    found: dict[int, set[int]] = {}
+    for notifier_id, alert_id in session.execute(union(was_told, is_to_be)):
+        found.setdefault(notifier_id, set()).add(alert_id)
+    return found
 
 
 def alerts_of_thread(session: Session, notification_id: int) -> list[int]:

@@ -161,19 +161,20 @@ TICKS = Rows(
 WISHES = Rows("measure_request", _arrived("measure_request", which="outcome is not null"))
 GROUPS = Rows("merge_group", _arrived("merge_group", which="state = 'destroyed' and check_id is null"))
 MESSAGES = Rows("outbox", _arrived("outbox", "sent_at", which="sent_at is not null"), is_in_order=False)
-# A message is needed until it is sent, by the thread of an open alert or incident, and by an issue of alerts, which may
-# be opened again.
+# A message is needed until it is sent, and so is the one that it goes on from; by the thread of an alert or incident
+# until the notifier was told that it is over; and by an issue of alerts, which may be opened again.
 _THREAD_NEEDED = f"""
     exists (
       select from notification its
         left join told_alert on told_alert.notification_id = its.id
         left join alert on alert.id = told_alert.alert_id
         left join told_incident on told_incident.notification_id = its.id
-        left join incident on incident.id = told_incident.incident_id
       where its.id = looked.id and (
-        its.state = 'waiting' or alert.state in ({_OPEN}) or (its.state = 'handed' and alert.id is not null)
-        or (incident.id is not null and incident.closed_at is null)))
-"""  # nothing of it is anybody's but ours
+        its.state = 'waiting' or alert.state in ({_OPEN}) or told_alert.state in ({_OPEN})
+        or (its.state = 'handed' and alert.id is not null)
+        or not told_incident.is_over
+        or its.key in (select thread from notification where state = 'waiting')))
+"""  # noqa: S608  # nothing of it is anybody's but ours
 NOTIFICATIONS = Rows(
     "notification",
     _arrived("notification"),

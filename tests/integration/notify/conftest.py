@@ -12,10 +12,11 @@ from sqlalchemy import text
 from app.domain.notifications import NotifierKind, Wishes
 from app.integrations.queue import _TASK_OF_TOPIC
 from app.services.access import Principal, Scope
-from app.services.notify.manage_notifiers import Added, add_notifier
+from app.services.notify.manage_notifiers import Added, add_notifier, change_notifier
 from app.services.notify.read_notifiers import NotifierFacts, read_notifiers
 from app.services.notify.wanting import find_waiting
 from app.services.relay_outbox import relay_outbox
+from app.services.retention.chore import prune_for_a_while
 from app.store.repositories import projects
 from app.store.tables import Alert, AlertCheck, AlertLog, Check, Commit
 from app.tasks.forge import TASKS
@@ -56,6 +57,11 @@ class Crowd:
                 address=address or default,
                 wishes=wishes or Wishes(),
             )
+
+    def change(self, wishes: Wishes, name: str = "ops") -> None:
+        """Have a notifier want something else."""
+        with self.service.database.session() as session:
+            change_notifier(session, self.service.settings, ADMIN, PROJECT, name, wishes=wishes)
 
     def facts(self, name: str = "ops") -> NotifierFacts:
         with self.service.database.session() as session:
@@ -145,6 +151,13 @@ class Crowd:
             if _TASK_OF_TOPIC[topic] in TASKS:
                 TASKS[_TASK_OF_TOPIC[topic]](self.service, **payload)
         return bool(found)
+
+    def prune(self) -> int:
+        """Have all messages be older than they are kept, and return how many of them go."""
+        with self.service.database.session() as session:
+            session.execute(text("update notification set created_at = created_at - interval '91 days'"))
+        gone = prune_for_a_while(self.service.database, self.service.settings)
+        return {its.policy.name: its.rows for its in gone}.get("messages", 0)
 
     def move(self, alert_id: int, state: str, by: str = "ada", comment: str = "") -> None:
         """Have somebody answer an alert."""

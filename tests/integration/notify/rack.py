@@ -61,6 +61,11 @@ class Rack:
             )
             session.add(job)
 
+    def stops_using(self) -> None:
+        """Have every job that there was be from two months ago."""
+        with self.crowd.service.database.session() as session:
+            session.execute(text("update job set created_at = created_at - interval '60 days'"))
+
     def quarantine(self, *numbers: int, device_class: str = "h100", **seen: Any) -> None:
         """Have devices put into quarantine, all at once."""
         with self.crowd.service.database.session() as session:

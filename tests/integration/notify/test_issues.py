@@ -150,6 +150,26 @@ def test_incidents_of_machines_are_issues_that_close_when_they_are_over(
     assert [its.state for its in connected.facts("issues").deliveries] == ["sent"] * 5
 
 
+def test_issues_of_what_is_not_wanted_any_more_close_when_it_is_over(
+    connected: Crowd, github: FakeGitHub
+) -> None:
+    rack = Rack(connected)
+    rack.used_by()
+    connected.add("ops", "github_issue", Wishes(about=(About.FLEET, About.CHECKS)))
+    (alert,) = connected.alert()
+    rack.quarantine(1)
+    rack.settle()
+    assert [issue["state"] for issue in github.issues.values()] == ["open", "open"]
+    rack.stops_using()
+    connected.change(Wishes(about=(About.CONTROL,)))
+    rack.release(1)
+    connected.move(alert, "fixed")
+    connected.alert()
+    rack.quarantine(2, ecc_uncorrected=1)
+    rack.settle()
+    assert [issue["state"] for issue in github.issues.values()] == ["closed", "closed"]
+
+
 def test_project_without_a_repository_has_none(crowd: Crowd) -> None:
     with pytest.raises(DataError, match="no repository on GitHub"):
         crowd.add("issues", "github_issue")

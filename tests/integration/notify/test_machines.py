@@ -17,9 +17,8 @@ from app.services.notify.manage_notifiers import (
     resume_notifier,
 )
 from app.services.notify.plan_machines import plan_machines
-from app.services.retention.chore import prune_for_a_while
 from app.tasks.notifying import sweep_notifications
-from tests.factories.receivers import text_of
+from tests.factories.receivers import Mood, text_of
 from tests.integration.notify.conftest import ADMIN, PROJECT, Crowd
 from tests.integration.notify.rack import Rack
 from tests.integration.notify.test_digest import QUIET
@@ -190,6 +189,65 @@ def test_who_came_later_is_not_told_of_what_was_before(rack: Rack) -> None:
     assert rack.posts == []
 
 
+def test_project_that_has_stopped_using_a_class_is_told_the_end_of_what_it_was_told(rack: Rack) -> None:
+    rack.crowd.add(wishes=FLEET)
+    rack.quarantine(1)
+    rack.settle()
+    rack.stops_using()
+    rack.quarantine(2)
+    rack.release(1)
+    rack.settle()
+    assert [(post["type"], post["data"]["update_of"]) for post in rack.posts] == [
+        ("machine.new", None),
+        ("machine.settled", rack.crowd.hook.posts[0].headers["webhook-id"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    "wishes",
+    [
+        pytest.param(Wishes(), id="alerts alone"),
+        pytest.param(Wishes(about=(About.CONTROL,)), id="other machines"),
+        pytest.param(Wishes(about=(), reports=("weekly_report",)), id="reports alone"),
+        pytest.param(Wishes(pace=Pace.DAILY), id="a digest of alerts"),
+        pytest.param(Wishes(about=(), pace=Pace.DAILY, reports=("weekly_report",)), id="reports, daily"),
+    ],
+)
+def test_who_wants_no_machines_any_more_is_told_the_end_of_what_it_was_told_and_nothing_else(
+    rack: Rack, wishes: Wishes
+) -> None:
+    rack.crowd.add(wishes=FLEET)
+    rack.quarantine(1, ecc_uncorrected=1)
+    rack.settle()
+    rack.crowd.change(wishes)
+    rack.release(1)
+    rack.quarantine(2, ecc_uncorrected=1)
+    rack.come()
+    rack.come()
+    first, second = rack.posts
+    assert first["type"] == "machine.new"
+    assert second["data"]["machine_counts"] == {"settled": {"quarantined": 1}}
+    assert rack.crowd.facts().due_at is None or wishes.of_alerts
+
+
+def test_paused_notifier_that_wants_no_machines_any_more_is_told_the_end_when_it_is_resumed(
+    rack: Rack,
+) -> None:
+    rack.crowd.add(wishes=FLEET)
+    rack.quarantine(1)
+    rack.settle()
+    with rack.crowd.service.database.session() as session:
+        pause_notifier(session, ADMIN, PROJECT, "ops")
+    rack.crowd.change(Wishes())
+    rack.release(1)
+    rack.settle()
+    assert len(rack.posts) == 1
+    with rack.crowd.service.database.session() as session:
+        resume_notifier(session, ADMIN, PROJECT, "ops")
+    rack.settle()
+    assert [post["type"] for post in rack.posts] == ["machine.new", "machine.settled"]
+
+
 def test_in_quiet_hours_machines_wait_for_their_end_whatever_breaks_through(rack: Rack) -> None:
     rack.crowd.add(wishes=Wishes(**QUIET, breaks_through=0.01, about=(About.FLEET,)))
     rack.quarantine(1, 2, 3)
@@ -313,13 +371,33 @@ def test_old_messages_go_but_for_those_that_an_open_incident_goes_on_from(rack: 
     rack.settle()
     rack.release(2)
     rack.settle()
-    with rack.crowd.service.database.session() as session:
-        session.execute(text("update notification set created_at = created_at - interval '91 days'"))
-    gone = prune_for_a_while(rack.crowd.service.database, rack.crowd.service.settings)
-    assert {its.policy.name: its.rows for its in gone}["messages"] == 2
+    assert rack.crowd.prune() == 2
     rack.release(1)
     rack.settle()
     assert rack.posts[-1]["data"]["update_of"] == rack.crowd.hook.posts[0].headers["webhook-id"]
+
+
+def resumed(rack: Rack) -> None:
+    with rack.crowd.service.database.session() as session:
+        resume_notifier(session, ADMIN, PROJECT, "ops")
+    rack.settle()
+
+
+def test_first_message_stays_until_its_end_was_told(rack: Rack) -> None:
+    rack.crowd.add(wishes=FLEET)
+    rack.quarantine(1)
+    rack.settle()
+    with rack.crowd.service.database.session() as session:
+        pause_notifier(session, ADMIN, PROJECT, "ops")
+    rack.release(1)
+    rack.settle()
+    assert rack.crowd.prune() == 0, "it is over, and the notifier does not know"
+    rack.crowd.hook.moods = [Mood(410)]
+    resumed(rack)
+    assert rack.crowd.prune() == 0, "what goes on from it waits"
+    resumed(rack)
+    assert rack.posts[-1]["data"]["update_of"] == rack.crowd.hook.posts[0].headers["webhook-id"]
+    assert rack.crowd.prune() == 2
 
 
 def test_sweep_finds_what_happened_and_has_it_told(rack: Rack) -> None:

@@ -17,7 +17,6 @@ from app.services.notify import send_message
 from app.services.notify.announce_report import announce_report
 from app.services.notify.manage_notifiers import change_notifier, pause_notifier, resume_notifier, send_test
 from app.services.notify.send_message import MOST_TRIES, backoff_s, deliver, end_turn, take_turn
-from app.services.retention.chore import prune_for_a_while
 from app.store.repositories import projects
 from app.store.tables import AuditLog, Notification, Notifier
 from app.tasks import notifying
@@ -468,15 +467,28 @@ def test_old_messages_go_but_for_those_that_an_open_alert_goes_on_from(crowd: Cr
     crowd.settle()
     crowd.move(closed, "fixed")
     crowd.settle()
-    with crowd.service.database.session() as session:
-        session.execute(text("update notification set created_at = created_at - interval '91 days'"))
-    gone = prune_for_a_while(crowd.service.database, crowd.service.settings)
-    assert {its.policy.name: its.rows for its in gone}["messages"] == 2
+    assert crowd.prune() == 2
     crowd.move(still_open, "fixed")
     crowd.move(closed, "new")
     crowd.settle()
     told = crowd.hook.posts[-1].json["data"]
     assert told["counts"] == {"settled": 1, "again": 1}
+
+
+def test_first_message_of_an_alert_stays_until_its_end_was_told(crowd: Crowd) -> None:
+    crowd.add()
+    (alert,) = crowd.alert()
+    crowd.settle()
+    with crowd.service.database.session() as session:
+        pause_notifier(session, ADMIN, PROJECT, "ops")
+    crowd.move(alert, "fixed")
+    crowd.settle()
+    assert crowd.prune() == 0
+    with crowd.service.database.session() as session:
+        resume_notifier(session, ADMIN, PROJECT, "ops")
+    crowd.settle()
+    assert crowd.hook.posts[1].json["data"]["update_of"] == crowd.hook.posts[0].headers["webhook-id"]
+    assert crowd.prune() == 2
 
 
 def test_list_of_messages_does_not_load_the_pages_that_they_bring(crowd: Crowd) -> None:

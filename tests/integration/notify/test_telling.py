@@ -205,3 +205,21 @@ def test_weekly_report_goes_to_who_asked_for_it_once(crowd: Crowd) -> None:
     assert (attached.get_filename(), attached.get_content()) == ("report.html", page)
     (post,) = crowd.hook.posts
     assert post.json["text"] == "*<http://r/weeks/47|acme/vision: week 47>*\nTwo slower."
+
+
+def test_who_wants_no_alerts_any_more_is_told_that_those_they_know_are_settled(crowd: Crowd) -> None:
+    crowd.add()
+    (known,) = crowd.alert("regressed: resize")
+    crowd.settle()
+    crowd.change(Wishes(about=(About.FLEET,)))
+    crowd.move(known, "investigating")
+    crowd.alert("regressed: crop")
+    crowd.settle()
+    assert len(crowd.hook.posts) == 1
+    crowd.move(known, "fixed")
+    crowd.settle()
+    crowd.move(known, "new")
+    crowd.settle()
+    first, second = crowd.hook.posts
+    assert second.json["type"] == "alert.settled"
+    assert second.json["data"]["update_of"] == first.headers["webhook-id"]
