@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from app.domain.incidents import IncidentEnd, IncidentKind
-from app.store.repositories import access, incidents
+from app.store.repositories import access, incidents, machines
 from app.store.tables import Device
 
 QUARANTINED = "quarantined"
@@ -32,10 +33,28 @@ def release(session: Session, device: Device, by: IncidentEnd, who: str = "servi
     incidents.end(session, IncidentKind.QUARANTINED, object_of(device), by)
 
 
-def begin_incident(session: Session, kind: IncidentKind, device: Device, seen: dict[str, Any]) -> None:
-    """Note that something is wrong with a device."""
+def note_earlier(session: Session) -> None:
+    """Open an incident, as of when it began, for each device that went into quarantine before these were noted."""
+    devices = incidents.devices_without(session, IncidentKind.QUARANTINED, QUARANTINED)
+    entries = machines.quarantines_of(session, [device.id for device in devices]) if devices else {}
+    for device in devices:
+        if (entry := entries.get(device.id)) is not None:
+            begin_incident(session, IncidentKind.QUARANTINED, device, entry.detail, since=entry.created_at)
+
+
+def begin_incident(
+    session: Session,
+    kind: IncidentKind,
+    device: Device,
+    seen: dict[str, Any],
+    *,
+    since: datetime | None = None,
+) -> None:
+    """Note that something is wrong with a device: since then, or from now on."""
     classes = [device.device_class]
-    incidents.begin(session, kind, object_of(device), name=device.hardware_id, classes=classes, detail=seen)
+    incidents.begin(
+        session, kind, object_of(device), name=device.hardware_id, classes=classes, detail=seen, since=since
+    )
 
 
 def object_of(device: Device) -> str:

@@ -21,6 +21,7 @@ from app.reports.titles import check_title
 from app.store.repositories import projects
 from app.store.tables import (
     Attempt,
+    AuditLog,
     BenchmarkCase,
     Check,
     Commit,
@@ -101,6 +102,13 @@ def device(session: Session, owner: Worker, device_class: str, **fields: Any) ->
     session.add(row)
     session.flush()
     return row
+
+
+def put_away(session: Session, its_device: Device, seen: dict[str, Any], *, ago: timedelta) -> None:
+    """Have a device be in quarantine as a release left it that noted no incidents: in the audit log alone."""
+    its_device.health = "quarantined"
+    its = {"actor": "service", "action": "device.quarantined", "object": f"device/{its_device.id}"}
+    session.add(AuditLog(**its, detail=seen, created_at=now() - ago))
 
 
 def check(session: Session, result: CheckResult, *, ago: timedelta = timedelta(minutes=9)) -> Check:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import delete, func, select, text, union, update
+from sqlalchemy import delete, exists, func, select, text, union, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -28,10 +28,11 @@ def begin(
     name: str,
     classes: Collection[str],
     detail: dict[str, Any],
+    since: datetime | None = None,
 ) -> None:
-    """Open an incident, unless one of this kind is open of the same object."""
+    """Open an incident, unless one of this kind is open of the same object; `since` is when it began, None for now."""
     its = {"kind": kind, "object": object_, "name": name, "classes": sorted(classes), "detail": detail}
-    statement = insert(Incident).values(**its)
+    statement = insert(Incident).values(**its, opened_at=since or func.clock_timestamp())
     is_open = text("closed_at is null")
     session.execute(statement.on_conflict_do_nothing(index_elements=["object", "kind"], index_where=is_open))
 
@@ -57,6 +58,21 @@ def of_ids(session: Session, ids: Collection[int]) -> Sequence[Incident]:
 
 
 # --- what the watch looks at ---
+
+
+def devices_without(session: Session, kind: IncidentKind, health: str) -> Sequence[Device]:
+    """Lock and return the devices in this health of which no incident of this kind is open, in id order.
+
+    One that somebody else holds just now is left out.
+    """
+    is_noted = exists().where(
+        Incident.object == func.concat("device/", Device.id),
+        Incident.kind == kind,
+        Incident.closed_at.is_(None),
+    )
+    query = select(Device).where(Device.health == health, ~is_noted).order_by(Device.id)
+    locked = query.with_for_update(skip_locked=True).execution_options(populate_existing=True)
+    return session.scalars(locked).all()
 
 
 def watched_since(session: Session, now: datetime, *, gap: timedelta) -> datetime:

@@ -7,10 +7,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import select, text
 
+from app.domain.incidents import IncidentEnd
 from app.services.list_workers import list_workers
+from app.services.quarantine import release
 from app.services.watch_fleet import watch_fleet
-from app.store.tables import Incident
+from app.store.tables import Device, Incident
 from app.wiring import Service
+from tests.factories import stored
 from tests.factories.agent import CPU, FakeAgent
 from tests.integration.jobs.conftest import Ask
 from workers import protocol
@@ -131,6 +134,43 @@ def test_restored_service_that_observes_misses_nobody(service: Service, agent: F
     with service.database.session() as session:
         watch_fleet(session, service.settings)
         assert session.scalars(select(Incident)).all() == []
+
+
+def put_away(service: Service, *, days_ago: int) -> None:
+    """Have the agent's device be in quarantine, and nothing noted of it but in the audit log."""
+    with service.database.session() as session:
+        device = session.scalars(select(Device)).one()
+        stored.put_away(session, device, {"ecc_uncorrected": 2}, ago=timedelta(days=days_ago))
+
+
+def test_device_that_was_in_quarantine_before_incidents_were_noted_gets_one_as_of_then(
+    service: Service, agent: FakeAgent
+) -> None:
+    put_away(service, days_ago=40)
+    assert watch(service) == [("quarantined", "cpu-0001", None)]
+    assert watch(service) == [("quarantined", "cpu-0001", None)], "once"
+    with service.database.session() as session:
+        (row,) = session.scalars(select(Incident))
+        assert (row.classes, row.detail) == ([CPU], {"ecc_uncorrected": 2})
+        assert timedelta(days=39) < datetime.now(UTC) - row.opened_at < timedelta(days=41)
+        release(session, session.scalars(select(Device)).one(), IncidentEnd.ADMINISTRATOR)
+    assert watch(service) == [("quarantined", "cpu-0001", "administrator")]
+
+
+def test_device_in_quarantine_of_which_nothing_is_known_has_no_incident(
+    service: Service, agent: FakeAgent
+) -> None:
+    sql(service, "update device set health = 'quarantined'")
+    assert watch(service) == []
+
+
+def test_device_that_is_being_released_just_now_gets_no_incident(service: Service, agent: FakeAgent) -> None:
+    put_away(service, days_ago=1)
+    with service.database.session() as session:
+        release(session, session.scalars(select(Device)).one(), IncidentEnd.CALIBRATION)
+        session.flush()
+        assert watch(service) == []
+    assert watch(service) == []
 
 
 def test_class_that_nobody_serves_is_told_once_jobs_have_waited_for_long(

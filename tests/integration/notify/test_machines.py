@@ -17,10 +17,12 @@ from app.services.notify.manage_notifiers import (
     resume_notifier,
 )
 from app.services.notify.plan_machines import plan_machines
+from app.services.watch_fleet import watch_fleet
 from app.tasks.notifying import sweep_notifications
+from tests.factories import stored
 from tests.factories.receivers import Mood, text_of
 from tests.integration.notify.conftest import ADMIN, PROJECT, Crowd
-from tests.integration.notify.rack import Rack
+from tests.integration.notify.rack import OFF, Rack
 from tests.integration.notify.test_digest import QUIET
 from tests.integration.notify.test_restored import RESTORED
 
@@ -246,6 +248,28 @@ def test_paused_notifier_that_wants_no_machines_any_more_is_told_the_end_when_it
         resume_notifier(session, ADMIN, PROJECT, "ops")
     rack.settle()
     assert [post["type"] for post in rack.posts] == ["machine.new", "machine.settled"]
+
+
+def test_devices_that_were_in_quarantine_before_an_upgrade_are_one_message_to_who_was_there_before_them(
+    rack: Rack,
+) -> None:
+    rack.crowd.add(wishes=FLEET)
+    with rack.crowd.service.database.session() as session:
+        session.execute(text("update notifier set created_at = created_at - interval '50 days'"))
+    rack.crowd.add("later", wishes=FLEET)
+    with rack.crowd.service.database.session() as session:
+        for n in range(1, 8):
+            stored.put_away(session, rack.device(session, n), OFF, ago=timedelta(days=40))
+        watch_fleet(session, rack.crowd.service.settings)
+    rack.settle()
+    rack.release(1)
+    rack.settle()
+    first, second = rack.posts
+    assert first["data"]["machine_counts"] == {"new": {"quarantined": 7}}
+    opened = datetime.fromisoformat(first["data"]["machines"][0]["opened_at"])
+    assert datetime.now(UTC) - opened > timedelta(days=39)
+    assert second["data"]["machine_counts"] == {"settled": {"quarantined": 1}}
+    assert {its.title for its in rack.crowd.facts("later").deliveries} == set()
 
 
 def test_in_quiet_hours_machines_wait_for_their_end_whatever_breaks_through(rack: Rack) -> None:
