@@ -69,7 +69,7 @@ def _grades(document: Document, room: int | None, paint: Paint) -> list[str]:
 
 def _alike(device: Document, known: Document | None) -> tuple[str, Document | None]:
     """Return what devices are told of together by: their class, where there is nothing else to tell."""
-    told = known if known and (known["self_check"] or known["health"] == "quarantined") else None
+    told = known if known and (known["self_check"] or _is_off(known)) else None
     return device["device_class"] if told is None else device["hardware_id"], told
 
 
@@ -88,7 +88,15 @@ def _device(name: str, known: Document | None, room: int | None, paint: Paint) -
         ]
     if known and known["health"] == "quarantined":
         lines += [paint(line, "yellow") for line in _wrapped(_quarantine(known.get("quarantine")), room)]
+    elif known and (moved := known.get("moved")):
+        told = f"not what it was: {moved['why']}; it goes on measuring"
+        lines += [paint(line, "yellow") for line in _wrapped(told, room)]
     return lines
+
+
+def _is_off(known: Document) -> bool:
+    """Return whether the device is in quarantine, or not what it was; an older service tells of the first alone."""
+    return known["health"] == "quarantined" or bool(known.get("moved"))
 
 
 def _quarantine(told: Document | None) -> str:

@@ -10,6 +10,7 @@ from app.domain.errors import NotFoundError
 from app.domain.incidents import IncidentEnd
 from app.services.paging import page_end
 from app.services.quarantine import release
+from app.services.read_moved import Moved, read_moved
 from app.services.read_quarantine import Quarantine, read_quarantines
 from app.store.repositories import fleet, machines
 from app.store.tables import Device, Epoch, SelfCheck
@@ -21,7 +22,9 @@ OF_ITS_PROJECT = ("run", "verdicts", "false_alarms")
 def list_devices(
     session: Session, *, for_one_project: bool = False, after: int | None = None, limit: int
 ) -> dict[str, Any]:
-    """Return `{devices, more, next}`: devices with their grade, last A/A, epoch, health and quarantine, by class.
+    """Return `{devices, more, next}`: devices with their grade, last A/A, epoch and health, by class.
+
+    Of one in quarantine there is why, and of a processor that is not what it was (`moved`).
 
     `for_one_project` leaves out what is of the projects that an A/A was measured for: the reader is bound to one.
     `after` is the device that the page before ended with.
@@ -29,11 +32,11 @@ def list_devices(
     checks, epochs = machines.last_self_checks(session), machines.last_epochs(session)
     found = fleet.all_devices(session, after=after, limit=limit + 1)
     devices, is_cut = found[:limit], len(found) > limit
-    quarantines = read_quarantines(session, devices)
+    quarantines, moved = read_quarantines(session, devices), read_moved(session, devices)
     return {
         "devices": [
             _document(device, checks.get(device.id), epochs.get(device.id), for_one_project)
-            | {"quarantine": _quarantine(quarantines.get(device.id))}
+            | {"quarantine": _told(quarantines.get(device.id)), "moved": _told(moved.get(device.id))}
             for device in devices
         ]
     } | page_end(is_cut, [device.id for device in devices])
@@ -55,8 +58,8 @@ def _document(
     }
 
 
-def _quarantine(quarantine: Quarantine | None) -> dict[str, Any] | None:
-    return None if quarantine is None else quarantine._asdict()
+def _told(its: Quarantine | Moved | None) -> dict[str, Any] | None:
+    return None if its is None else its._asdict()
 
 
 def _self_check(check: SelfCheck, for_one_project: bool) -> dict[str, Any]:

@@ -8,22 +8,12 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
-from app.domain.incidents import IncidentKind
 from app.reports.fingerprints import FactGroup, fact_groups
-from app.reports.machine_words import seen_words
-from app.services.quarantine import object_of
+from app.services.read_moved import Moved, read_moved
 from app.services.read_quarantine import Quarantine, read_quarantines
-from app.store.repositories import clock, fleet, incidents, machines
+from app.store.repositories import clock, fleet, machines
 from app.store.repositories.fleet import Occupation
-from app.store.tables import Device, Epoch, Incident, SelfCheck, Worker
-
-
-@dataclass(frozen=True)
-class Moved:
-    """A processor whose control is off again and again: since when, and what was seen, without a full stop."""
-
-    since: datetime
-    why: str
+from app.store.tables import Device, Epoch, SelfCheck, Worker
 
 
 @dataclass(frozen=True)
@@ -85,12 +75,11 @@ def list_workers(
     checks, epochs = machines.last_self_checks(session), machines.last_epochs(session)
     known = fleet.all_devices(session)
     quarantines = read_quarantines(session, known)
-    moved = {its.object: its for its in incidents.open_now(session, IncidentKind.MOVED)}
+    moved = read_moved(session, known)
     devices: dict[int, list[DeviceLine]] = {}
     for device in known:
         machine = (checks.get(device.id), epochs.get(device.id), quarantines.get(device.id))
-        its_move = moved.get(object_of(device))
-        line = _device(device, machine, its_move, occupied.get(device.id), project_ids, now)
+        line = _device(device, machine, moved.get(device.id), occupied.get(device.id), project_ids, now)
         devices.setdefault(device.worker_id, []).append(line)
     lines = [
         _worker(worker, tuple(devices.get(worker.id, ())), heard_since=now - live_for)
@@ -119,7 +108,7 @@ def _worker(worker: Worker, devices: tuple[DeviceLine, ...], *, heard_since: dat
 def _device(
     device: Device,
     machine: tuple[SelfCheck | None, Epoch | None, Quarantine | None],
-    moved: Incident | None,
+    moved: Moved | None,
     occupation: Occupation | None,
     project_ids: Collection[int] | None,
     now: datetime,
@@ -137,7 +126,7 @@ def _device(
         hardware_id=device.hardware_id,
         health=device.health,
         quarantine=quarantine,
-        moved=Moved(moved.opened_at, seen_words(moved.detail)) if moved else None,
+        moved=moved,
         grade=check.grade if check else None,
         self_check=check if project_ids is None else None,
         epoch=epoch,

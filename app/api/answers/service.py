@@ -39,6 +39,13 @@ class QuarantineAnswer(Answer):
     ends_by: Literal["calibration", "administrator"] = told("What ends it.", "calibration")
 
 
+class MovedAnswer(Answer):
+    """Why a processor is not what it was: it goes on measuring."""
+
+    since: datetime = told("Since when.", TIME)
+    why: str = told("What was seen.", "gemm_f64 of its control took 13 ms, 10 ms is usual (+30.0 %)")
+
+
 class DeviceAnswer(Answer):
     """A device."""
 
@@ -52,6 +59,7 @@ class DeviceAnswer(Answer):
     self_check: SelfCheckAnswer | None = told("Its newest A/A.")
     epoch: EpochAnswer | None = told("Since when it is this machine.")
     quarantine: QuarantineAnswer | None = told("Why it measures nothing.")
+    moved: MovedAnswer | None = told("Why it is not what it was, of a processor.")
 
 
 class DeviceListAnswer(Listed):

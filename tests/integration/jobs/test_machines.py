@@ -1151,7 +1151,7 @@ def test_a_quarantine_is_an_incident_until_its_end(
 
 
 def test_a_processor_whose_control_keeps_off_is_an_incident_and_goes_on_measuring(
-    service: Service, agent: FakeAgent, ask: Ask
+    service: Service, client: TestClient, admin_token: str, agent: FakeAgent, ask: Ask
 ) -> None:
     agent.machine, agent.start = dict(MACHINE), dict(USUAL)
     run(agent, ask)
@@ -1169,12 +1169,16 @@ def test_a_processor_whose_control_keeps_off_is_an_incident_and_goes_on_measurin
         (shown,) = list_workers(session, live_for=timedelta(minutes=1))[0].devices
     assert shown.moved is not None
     assert shown.moved.why == "gemm_bf16 of its control took 13 ms, 10 ms is usual (+30.0 %)"
+    told = devices(client, admin_token)["cpu-0001"]
+    assert (told["quarantine"], told["moved"]["why"]) == (None, shown.moved.why)
+    assert datetime.fromisoformat(told["moved"]["since"]) == its.opened_at
     assert health(service) == "good"
     run(agent, ask)
     assert len(incidents(service)) == 1
     agent.start = dict(USUAL)
     run(agent, ask)
     assert incidents(service) == [("moved", "cpu-0001", "usual")]
+    assert devices(client, admin_token)["cpu-0001"]["moved"] is None
 
 
 def test_what_something_else_disturbed_says_nothing_of_a_processor(

@@ -105,6 +105,19 @@ def test_a_quarantine_says_why_and_who_ends_it():
     )
 
 
+def test_a_processor_that_is_not_what_it_was_is_told_of_with_why():
+    seen = {
+        "since": "2026-11-20T03:00:00Z",
+        "why": "gemm_f64 of its control took 13 ms, 10 ms is usual (+30.0 %)",
+    }
+    found = lines(gpu(0), gpu(1), grades=[known(None) | {"moved": seen}, known(None) | {"moved": None}])
+    assert found[:3] == [
+        "nvidia-h100 0  no grade yet",
+        f"  not what it was: {seen['why']}; it goes on measuring",
+        "nvidia-h100 1  no grade yet",
+    ]
+
+
 # --- then what is wrong ---
 
 
