@@ -1,6 +1,6 @@
 """Every number that a scrape may tell: the one table of it. docs/metrics.md says the same in words, held by a test.
 
-Values of labels are bounded sets: states, topics, templates of routes, statuses, and the device classes of the fleet.
+Values of labels are bounded sets: states, kinds, topics, templates of routes, statuses, and the device classes of the fleet.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ PREFLIGHT_FAILURES = _counter("preflight_failures", "Attempts that ended as the 
 DEVICES = _gauge("devices", "Devices by state of health", "health")
 DEVICES_LIVE = _gauge("devices_live", "Devices of live workers that take jobs", "device_class")
 WORKERS_LIVE = _gauge("workers_live", "Workers heard of lately")
+INCIDENTS_OPEN = _gauge("incidents_open", "Incidents of machines that are not over", "kind")
 HEARTBEAT_AGE = _gauge(
     "heartbeat_age_seconds", "Since the longest silent worker was heard of that is live or has a lease"
 )

@@ -26,6 +26,7 @@ from sqlalchemy.pool import QueuePool
 
 from app.config import ServiceSettings
 from app.domain.alerts import OPEN_STATES
+from app.domain.incidents import IncidentKind
 from app.domain.jobs import JobState, Outcome
 from app.domain.notifications import NotifierKind, SendState
 from app.services.metrics import catalogue as its
@@ -141,6 +142,7 @@ def _work(found: Stored) -> Iterator[Family]:
     yield _family(its.JOBS, _by(JobState, found.jobs))
     yield _family(its.ATTEMPTS, _by((*Outcome, "open"), found.attempts))
     yield _family(its.DEVICES, _by(HEALTH, found.devices))
+    yield _family(its.INCIDENTS_OPEN, _by(IncidentKind, found.incidents))
     yield _family(its.ALERTS_OPEN, _by(OPEN_STATES, found.alerts))
     sent = {(kind, state): int(n) for kind, state, n in found.notifications}
     pairs = [(str(kind), str(state)) for kind in NotifierKind for state in SendState]

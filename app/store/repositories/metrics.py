@@ -45,6 +45,8 @@ class Stored:
     """(device class, number of devices that take jobs)"""
     workers: Rows
     """One row: (live workers, age of the word that is oldest of those that are live or have a lease)."""
+    incidents: Rows
+    """(kind, number), of those that are not over"""
     outbox: Rows
     """(topic, messages that are due, age of the oldest, those that failed)"""
     done: dict[str, float]
@@ -68,6 +70,7 @@ def stored(session: Session, *, live_within: timedelta, grace: timedelta) -> Sto
         devices,
         live,
         workers,
+        incidents,
         messages,
         done,
         overdue,
@@ -86,6 +89,7 @@ def stored(session: Session, *, live_within: timedelta, grace: timedelta) -> Sto
         devices=devices,
         live=live,
         workers=workers,
+        incidents=incidents,
         outbox=messages,
         done={name: float(age) for name, age in done},
         overdue=int(overdue[0][0]),
@@ -106,6 +110,7 @@ def _statements(live_within: timedelta, grace: timedelta) -> tuple[Statement, ..
         (_DEVICES, {}),
         (_LIVE, within | {"measuring": list(MEASURING)}),
         (_WORKERS, within),
+        (_INCIDENTS, {}),
         (_OUTBOX, {}),
         (_DONE, {"names": [SWEEP, BACKUP, RETENTION]}),
         (_OVERDUE, late | {"held": _words(HELD), "terminal": _words(TERMINAL)}),
@@ -164,6 +169,8 @@ _WORKERS = """
       from worker) as its
     where its.is_live or its.is_busy
 """
+
+_INCIDENTS = "select kind, count(*) from incident where closed_at is null group by kind"
 
 _OUTBOX = """
     select topic, count(*) filter (where available_at <= clock_timestamp()),

@@ -7,7 +7,7 @@ from grafana_foundation_sdk.builders.dashboard import Dashboard
 from app.domain import device_use
 from app.integrations.dcgm.fields import FIELDS, NO_COUNT, NO_MASK, SLOWED_BY
 from dashboards.grafana import look, parts
-from dashboards.grafana.boards.own import BANDS, HEALTH, told
+from dashboards.grafana.boards.own import BANDS, HEALTH, INCIDENTS, told
 from dashboards.grafana.parts import cells, decimals, lines, number, prop, row, sized, unit
 from dashboards.grafana.queries import (
     GPUS,
@@ -93,7 +93,8 @@ def fleet(address: str) -> Dashboard:
     made.with_variable(parts.of_label("host", "Host", "Hosts with GPUs", util, key="Hostname"))
     its_gpus = f'{util}{{Hostname=~"$host"}}'
     made.with_variable(parts.of_label("gpu", "GPU", "Numbers of GPUs on their hosts", its_gpus))
-    row(made, "Ratchet", *_numbers(), *_queue(), _devices(), _by_class())
+    lines_of_four = (sized(one, 6) for one in (*_queue(), _devices(), _incidents()))
+    row(made, "Ratchet", *_numbers(), *lines_of_four, _by_class())
     row(made, "Work of GPUs", *_work())
     row(made, "Idle GPUs", *_idle())
     row(made, "Power, heat and clocks", *_power())
@@ -199,6 +200,18 @@ def _devices() -> object:
         colours=HEALTH,
         stacked=True,
         empty="no device is known",
+    )
+
+
+def _incidents() -> object:
+    return lines(
+        "Incidents of machines",
+        "What is wrong and not over: devices in quarantine, processors that are not what they were, agents that "
+        "were lost, classes that nobody serves though jobs wait. Worry about lost agents and such classes.",
+        "none",
+        prom(told("ratchet_incidents_open", "kind"), "{{kind}}"),
+        colours=INCIDENTS,
+        empty="Ratchet is not scraped",
     )
 
 

@@ -3,7 +3,7 @@
 `told` is for that. What a process counts itself begins anew with it, and is added up over processes: `counted`.
 
 Labels are `band` (why a job was asked for), `device_class`, `health`, `state`, `outcome`, `topic`, `result`, `code`,
-`route`, `method`, `status`, `kind`: bounded sets all of them.
+`route`, `method`, `status`, `kind` (of a notifier, of an incident): bounded sets all of them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,12 @@ HEALTH = {
     "draining": look.SKY,
     "maintenance": look.PINK,
     "retired": look.GREY,
+}
+INCIDENTS = {
+    "quarantined": look.WORRY,
+    "moved": look.WATCH,
+    "lost": look.PINK,
+    "unserved": look.SKY,
 }
 
 

@@ -171,6 +171,7 @@ def test_numbers_of_the_database_are_not_added_up_over_processes(world: Recorded
     assert lines(world, FLEET, "Age of the oldest, by band", "band") == {"pull_request": 60, "nightly": 900}
     health = lines(world, FLEET, "Devices by health", "health")
     assert health == {"good": 4, "suspect": 1, "quarantined": 2}
+    assert lines(world, FLEET, "Incidents of machines", "kind") == {"quarantined": 2, "lost": 1}
     assert lines(world, FLEET, "What waits for which devices", "device_class") == {
         "cpu-8t": 3,
         "nvidia-h100": 2,

@@ -12,9 +12,10 @@ from fastapi.testclient import TestClient
 from sqlalchemy import func, text, update
 
 from app.config import ServiceSettings
+from app.domain.incidents import IncidentEnd, IncidentKind
 from app.services.metrics.catalogue import METRICS, Kind
 from app.services.metrics.measure_service import band_name
-from app.store.repositories import metrics, outbox
+from app.store.repositories import incidents, metrics, outbox
 from app.store.tables import Restoration
 from app.wiring import Service
 from tests.factories import stored
@@ -118,6 +119,17 @@ def test_a_class_whose_workers_are_away_has_no_live_device(client: TestClient, s
     assert found.value("ratchet_devices_live", device_class="h200") == 0
     assert found.value("ratchet_workers_live") == 0
     assert found.value("ratchet_heartbeat_age_seconds") is None
+
+
+def test_incidents_that_are_not_over_are_told_by_kind(client: TestClient, service: Service) -> None:
+    with service.database.session() as session:
+        for name in ("a100", "h100"):
+            of_class = f"class/{name}"
+            incidents.begin(session, IncidentKind.UNSERVED, of_class, name=name, classes=[name], detail={})
+        incidents.end(session, IncidentKind.UNSERVED, "class/h100", IncidentEnd.SERVED)
+    found = scrape(client)
+    told = {kind: found.value("ratchet_incidents_open", kind=kind) for kind in IncidentKind}
+    assert told == {"quarantined": 0, "moved": 0, "lost": 0, "unserved": 1}
 
 
 def test_the_worker_that_is_silent_for_longest_counts_of_those_that_are_live(
