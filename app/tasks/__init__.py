@@ -7,45 +7,28 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
-from datetime import timedelta
+from collections.abc import Sequence
 
 from celery import Celery
-from sqlalchemy.orm import Session
 
 from app.integrations import queue
 from app.integrations.alive import note_alive
-from app.services.alerts.raise_alerts import projects_to_look_at, raise_alerts
-from app.services.alerts.settle_alerts import settle_alerts
 from app.services.announce_results import (
     announce_results,
-    find_unexamined,
     take_project,
     unexamined_series,
 )
-from app.services.ask_activity import ask, find_unasked, keep_activity, question_of
+from app.services.ask_activity import ask, keep_activity, question_of
 from app.services.backups.daily import back_up_if_due
-from app.services.change_settled import find_unfollowed
 from app.services.conclude_check import conclude_check
-from app.services.device_jobs import tend_devices
-from app.services.forge.ask_measure import find_lost_requests
-from app.services.forge.receive_delivery import find_lost_deliveries
-from app.services.forge.schedules import ask_due, find_lost_ticks
-from app.services.forge.serve_later import find_unserved
-from app.services.forge.want_text import find_untold
-from app.services.lease_jobs import sweep_leases
 from app.services.prune_bundles import prune_bundles
-from app.services.relay_outbox import find_lost_hints
 from app.services.render_report import store_report
 from app.services.retention.chore import prune_for_a_while
-from app.services.sweep_suspicions import find_stale_suspicions, sweep_suspicion
-from app.services.watch_fleet import watch_fleet
 from app.services.weekly.make_due import make_due
-from app.store.repositories import clock
 from app.store.repositories.metrics import swept
 from app.tasks.forge import register_forge
-from app.tasks.notifying import sweep_notifications
 from app.tasks.registering import task
+from app.tasks.sweeping import sweep_all
 from app.wiring import Service
 
 log = logging.getLogger(__name__)
@@ -151,29 +134,12 @@ def _register_clockwork(app: Celery, service: Service) -> None:
 
     @task(app, queue.SWEEP)
     def sweep() -> None:
-        with service.database.session() as session:
-            sweep_leases(session, settings)
-        with service.database.session() as session:
-            find_lost_hints(session, settings)
-        with service.database.session() as session:
-            find_unexamined(session, settings)
-        with service.database.session() as session:
-            find_unasked(session, settings)
-        late = timedelta(seconds=settings.hint_age_s)
-        with service.database.session() as session:
-            find_lost_requests(session, older_than=late)
-        if settings.has_github:
-            sweep_forge(service, late)
-        sweep_suspicions(service)
-        sweep_alerts(service)
-        sweep_fleet(service)
-        sweep_notifications(service, late)
-        with service.database.session() as session:
-            tend_devices(session, settings)
-        with service.database.session() as session:
-            swept(session)
+        is_whole = sweep_all(service)
         service.relay_soon()
-        note_alive(settings.alive_file)
+        if is_whole:
+            with service.database.session() as session:
+                swept(session)
+            note_alive(settings.alive_file)
 
     @task(app, queue.BACKUP)
     def backup() -> None:
@@ -189,62 +155,3 @@ def _register_clockwork(app: Celery, service: Service) -> None:
     def weekly() -> None:
         make_due(service.database, settings, service.weekly.watch)
         service.relay_soon()
-
-
-def sweep_forge(service: Service, late: timedelta) -> None:
-    """Find what waits for the forge, each kind in a transaction of its own; one that fails keeps no other from it."""
-    sweeps: tuple[Callable[[Session], object], ...] = (
-        lambda session: find_lost_deliveries(session, older_than=late),
-        lambda session: find_untold(session, older_than=late),
-        lambda session: find_unserved(session, service.settings),
-        lambda session: find_unfollowed(session, older_than=late),
-        lambda session: ask_due(session, clock.now(session)),
-        lambda session: find_lost_ticks(session, older_than=late),
-    )
-    for find in sweeps:
-        try:
-            with service.database.session() as session:
-                find(session)
-        except Exception:
-            log.exception(
-                "something that waits for the forge could not be looked for; it is tried again later"
-            )
-
-
-def sweep_fleet(service: Service) -> None:
-    """Look for what nobody reports of machines; a failure keeps nothing else from being swept."""
-    try:
-        with service.database.session() as session:
-            watch_fleet(session, service.settings)
-    except Exception:
-        log.exception("the fleet could not be looked at; it is tried again later")
-
-
-def sweep_alerts(service: Service) -> None:
-    """Raise and settle alerts, each project in a transaction of its own; one that fails keeps no other from it."""
-    with service.database.session() as session:
-        waiting = projects_to_look_at(session)
-    for project_id in waiting:
-        try:
-            with service.database.session() as session:
-                raise_alerts(session, project_id)
-                settle_alerts(session, project_id)
-        except Exception:
-            log.exception(
-                "the alerts of project %d could not be looked at; they are tried again later", project_id
-            )
-
-
-def sweep_suspicions(service: Service) -> None:
-    """Look at every suspicion that waits for something, each in a transaction of its own.
-
-    One that fails is told, and keeps no other from it.
-    """
-    with service.database.session() as session:
-        stale = find_stale_suspicions(session, service.settings)
-    for change_id in stale:
-        try:
-            with service.database.session() as session:
-                sweep_suspicion(session, service.settings, change_id)
-        except Exception:
-            log.exception("change %d could not be looked at; it is tried again later", change_id)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
 
 from app.domain.errors import RatchetError
 from app.integrations.forge import Forge
 from app.services.notify.compose_message import compose_message
 from app.services.notify.look_at_owners import keep_owners, look_at_owners, question_of
-from app.services.notify.plan_machines import plan_machines
 from app.services.notify.plan_news import plan_news
 from app.services.notify.send_message import deliver, end_turn, take_turn
-from app.services.notify.wanting import find_waiting
 from app.tasks.asking import at_forge
 from app.wiring import Service
 
@@ -56,14 +53,3 @@ def send(service: Service, notifier_id: int) -> None:
         sent = deliver(turn)
         with service.database.session() as session:
             end_turn(session, turn, sent)
-
-
-def sweep_notifications(service: Service, late: timedelta) -> None:
-    """Look at whom what happened to machines concerns, find what is due, and what a task that died left."""
-    try:
-        with service.database.session() as session:
-            plan_machines(session)
-    except Exception:
-        log.exception("what happened to machines could not be looked at; it is tried again later")
-    with service.database.session() as session:
-        find_waiting(session, older_than=late)

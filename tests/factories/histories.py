@@ -16,7 +16,8 @@ from app.services.relay_outbox import relay_outbox
 from app.store.repositories import projects, series
 from app.store.repositories.series import NewResult
 from app.store.tables import Outbox
-from app.tasks import examine_project, sweep_suspicions
+from app.tasks import examine_project
+from app.tasks.sweeping import sweep_suspicions
 from app.wiring import Service
 from tests.factories.posted_results import post_results, posted_document, posted_result
 

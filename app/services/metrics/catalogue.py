@@ -1,6 +1,7 @@
 """Every number that a scrape may tell: the one table of it. docs/metrics.md says the same in words, held by a test.
 
-Values of labels are bounded sets: states, kinds, topics, templates of routes, statuses, and the device classes of the fleet.
+Values of labels are bounded sets: states, kinds, topics, templates of routes, statuses, and the device classes of the
+fleet.
 """
 
 from __future__ import annotations

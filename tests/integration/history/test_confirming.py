@@ -11,12 +11,12 @@ import pytest
 from sqlalchemy import select, text, update
 from sqlalchemy.orm import Session
 
-from app import tasks
 from app.config import ServiceSettings
 from app.services.confirm_change import BAND, TRIES, TRIGGER
 from app.store.repositories import changes
 from app.store.tables import ChangePoint, Commit, Job, Request, Result, Worker
-from app.tasks import sweep_suspicions
+from app.tasks import sweeping
+from app.tasks.sweeping import sweep_suspicions
 from tests.factories.histories import PROJECT, deliver, sha
 from tests.integration.history.conftest import Branch, Grown
 
@@ -277,8 +277,8 @@ def test_suspicion_that_cannot_be_looked_at_keeps_no_other_from_it(
         if change_id == 1:
             raise RuntimeError("out of order")
 
-    monkeypatch.setattr(tasks, "find_stale_suspicions", lambda *_: [1, 2])
-    monkeypatch.setattr(tasks, "sweep_suspicion", broken)
+    monkeypatch.setattr(sweeping, "find_stale_suspicions", lambda *_: [1, 2])
+    monkeypatch.setattr(sweeping, "sweep_suspicion", broken)
     sweep_suspicions(suspected.poster.service)
     assert seen == [1, 2]
     assert "change 1 could not be looked at" in caplog.text

@@ -148,7 +148,7 @@ class Crowd:
             relay_outbox(session, Queue())
         for topic, payload in found:
             self.sent.append(topic)
-            if _TASK_OF_TOPIC[topic] in TASKS:
+            if _TASK_OF_TOPIC.get(topic) in TASKS:
                 TASKS[_TASK_OF_TOPIC[topic]](self.service, **payload)
         return bool(found)
 

@@ -18,7 +18,7 @@ from app.services.notify.manage_notifiers import (
 )
 from app.services.notify.plan_machines import plan_machines
 from app.services.watch_fleet import watch_fleet
-from app.tasks.notifying import sweep_notifications
+from app.tasks.sweeping import sweep_all
 from tests.factories import stored
 from tests.factories.receivers import Mood, text_of
 from tests.integration.notify.conftest import ADMIN, PROJECT, Crowd
@@ -427,7 +427,7 @@ def test_first_message_stays_until_its_end_was_told(rack: Rack) -> None:
 def test_sweep_finds_what_happened_and_has_it_told(rack: Rack) -> None:
     rack.crowd.add(wishes=FLEET)
     rack.quarantine(1)
-    sweep_notifications(rack.crowd.service, timedelta(0))
+    assert sweep_all(rack.crowd.service)
     rack.crowd.step()
     due = rack.crowd.facts().due_at
     assert due is not None

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from app.main import create_app
 from app.services.access import Scope
-from app.tasks import sweep_alerts
+from app.tasks.sweeping import sweep_alerts
 from app.wiring import Service
 from tests.factories.histories import PROJECT, Poster, deliver, noisy, sha, stepped
 from tests.factories.posted_results import bound_token
