@@ -32,9 +32,10 @@ def plan_machines(session: Session) -> int:
     if not found:
         return 0
     now, of_project = clock.now(session), concerned(session, found)
-    begun = incidents.begun(session, [its.id for its in found])
+    found_ids = [its.id for its in found]
     for notifier in notifications.of_all(session):
-        ids = {*begun.get(notifier.id, ()), *_wanted(notifier, of_project.get(notifier.project_id, ()))}
+        begun = incidents.begun(session, notifier.id, found_ids)
+        ids = begun.union(_wanted(notifier, of_project.get(notifier.project_id, ())))
         row = notifications.locked(session, notifier.id) if ids else None
         if row is not None:
             incidents.add_news(session, row.id, ids)

@@ -26,9 +26,9 @@ def plan_news(session: Session, project_id: int) -> int:
     news = notifications.take_news(session, project_id)
     if not news:
         return 0
-    now, begun = clock.now(session), notifications.begun(session, list(news))
+    now = clock.now(session)
     for notifier in notifications.of_project(session, project_id):
-        its_news = set(begun.get(notifier.id, ()))
+        its_news = notifications.begun(session, notifier.id, list(news))
         if kept_wishes(notifier.wishes).of_alerts:
             its_news |= {alert_id for alert_id, at in news.items() if at >= notifier.created_at}
         if its_news:

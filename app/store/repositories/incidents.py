@@ -179,18 +179,17 @@ def told(session: Session, notifier_id: int, incident_ids: Collection[int]) -> d
     return {row.incident_id: row for row in session.scalars(select(ToldIncident).where(*its))}
 
 
-def begun(session: Session, incident_ids: Collection[int]) -> dict[int, set[int]]:
-    """Return by notifier those of these incidents that it was told of, or is to be, and whose end it was not told."""
-    was_told = select(ToldIncident.notifier_id, ToldIncident.incident_id).where(
-        ToldIncident.incident_id.in_(incident_ids), ~ToldIncident.is_over
+def begun(session: Session, notifier_id: int, incident_ids: Collection[int]) -> set[int]:
+    """Return those of these incidents that a notifier was told of, or is to be, and whose end it was not told."""
+    was_told = select(ToldIncident.incident_id).where(
+        ToldIncident.notifier_id == notifier_id,
+        ToldIncident.incident_id.in_(incident_ids),
+        ~ToldIncident.is_over,
     )
-    is_to_be = select(IncidentNews.notifier_id, IncidentNews.incident_id).where(
-        IncidentNews.incident_id.in_(incident_ids)
+    is_to_be = select(IncidentNews.incident_id).where(
+        IncidentNews.notifier_id == notifier_id, IncidentNews.incident_id.in_(incident_ids)
     )
-    found: dict[int, set[int]] = {}
-    for notifier_id, incident_id in session.execute(union(was_told, is_to_be)):
-        found.setdefault(notifier_id, set()).add(incident_id)
-    return found
+    return set(session.scalars(union(was_told, is_to_be)))
 
 
 def of_thread(session: Session, notification_id: int) -> Sequence[Incident]:

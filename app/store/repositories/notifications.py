@@ -136,18 +136,17 @@ def told(session: Session, notifier_id: int, alert_ids: Collection[int]) -> dict
     return {row.alert_id: row for row in session.scalars(query)}
 
 
-def begun(session: Session, alert_ids: Collection[int]) -> dict[int, set[int]]:
-    """Return by notifier those of these alerts that it was told of, or is to be, and not that they are settled."""
-    was_told = select(ToldAlert.notifier_id, ToldAlert.alert_id).where(
-        ToldAlert.alert_id.in_(alert_ids), ToldAlert.state.in_(OPEN_STATES)
+def begun(session: Session, notifier_id: int, alert_ids: Collection[int]) -> set[int]:
+    """Return those of these alerts that a notifier was told of, or is to be, and not that they are settled."""
+    was_told = select(ToldAlert.alert_id).where(
+        ToldAlert.notifier_id == notifier_id,
+        ToldAlert.alert_id.in_(alert_ids),
+        ToldAlert.state.in_(OPEN_STATES),
     )
-    is_to_be = select(NotifierNews.notifier_id, NotifierNews.alert_id).where(
-        NotifierNews.alert_id.in_(alert_ids)
+    is_to_be = select(NotifierNews.alert_id).where(
+        NotifierNews.notifier_id == notifier_id, NotifierNews.alert_id.in_(alert_ids)
     )
-    found: dict[int, set[int]] = {}
-    for notifier_id, alert_id in session.execute(union(was_told, is_to_be)):
-        found.setdefault(notifier_id, set()).add(alert_id)
-    return found
+    return set(session.scalars(union(was_told, is_to_be)))
 
 
 def alerts_of_thread(session: Session, notification_id: int) -> list[int]:
