@@ -1,0 +1,139 @@
+"""What an endpoint waits for is found in its own thread, with a session that ends as the endpoint does."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import pytest
+from fastapi import FastAPI, Query, Request
+from fastapi.testclient import TestClient
+
+from app.api.errors import add_error_handlers
+from app.api.routing import Asked, Found, Route, Router, in_one_thread
+from app.domain.errors import AccessError, ConflictError
+
+
+class Database:
+    """Tells what became of its sessions."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    @contextmanager
+    def session(self) -> Iterator[str]:
+        self.told.append(f"opened in {threading.current_thread().name}")
+        try:
+            yield "the session"
+        except BaseException:
+            self.told.append("rolled back")
+            raise
+        self.told.append("committed")
+
+
+class Service:
+    def __init__(self) -> None:
+        self.database = Database()
+
+
+def found_who(asked: Asked) -> str:
+    name = asked.request.headers.get("x-name")
+    asked.service.database.told.append(f"asked who: {name}")  # type: ignore[attr-defined]
+    if name is None:
+        raise AccessError("nobody asks", code="unauthenticated")
+    return name
+
+
+def found_greeting(asked: Asked) -> str:
+    return f"{asked.of(found_who)}, by {asked.session}"
+
+
+Who = Annotated[str, Found(found_who)]
+Greeting = Annotated[str, Found(found_greeting)]
+
+router = Router()
+
+
+@router.get("/greet/{times}")
+def greet(who: Who, greeting: Greeting, times: int, loud: Annotated[bool, Query()] = False) -> dict[str, Any]:
+    """Greet."""
+    return {
+        "who": who,
+        "greeting": greeting,
+        "times": times,
+        "loud": loud,
+        "in": threading.current_thread().name,
+    }
+
+
+@router.get("/refuse")
+def refuse(request: Request, who: Who) -> None:
+    """Refuse."""
+    raise ConflictError(f"{who} came to {request.url.path} too late")
+
+
+@pytest.fixture
+def service() -> Service:
+    return Service()
+
+
+@pytest.fixture
+def client(service: Service) -> Iterator[TestClient]:
+    app = FastAPI()
+    app.state.service = service
+    add_error_handlers(app)
+    app.include_router(router)
+    with TestClient(app, headers={"x-name": "Ada"}) as client:
+        yield client
+
+
+def test_what_is_found_and_what_was_asked_reach_the_endpoint(client: TestClient) -> None:
+    answer = client.get("/greet/3?loud=true").json()
+    assert answer | {"in": ""} == {
+        "who": "Ada",
+        "greeting": "Ada, by the session",
+        "times": 3,
+        "loud": True,
+        "in": "",
+    }
+
+
+def test_all_of_it_is_one_thread_and_each_is_looked_for_once(client: TestClient, service: Service) -> None:
+    answer = client.get("/greet/1").json()
+    assert service.database.told == [f"opened in {answer['in']}", "asked who: Ada", "committed"]
+
+
+def test_what_an_endpoint_did_is_rolled_back_when_it_refuses(client: TestClient, service: Service) -> None:
+    answer = client.get("/refuse")
+    assert answer.status_code == 409
+    assert "Ada came to /refuse too late" in answer.text
+    assert service.database.told[-1] == "rolled back"
+
+
+def test_a_stranger_is_told_that_before_what_is_wrong_with_the_question(client: TestClient) -> None:
+    assert client.get("/greet/often").status_code == 422
+    del client.headers["x-name"]
+    assert client.get("/greet/often").status_code == 401
+
+
+def test_the_document_has_the_parameters_that_are_asked_for_alone() -> None:
+    app = FastAPI()
+    app.include_router(router)
+    operation = app.openapi()["paths"]["/greet/{times}"]["get"]
+    assert [its["name"] for its in operation["parameters"]] == ["times", "loud"]
+
+
+def test_a_route_of_a_route_waits_once() -> None:
+    once = in_one_thread(greet)
+    assert in_one_thread(once) is once
+    assert Route("/greet/{times}", once).endpoint is once
+
+
+def test_nothing_waits_in_a_coroutine() -> None:
+    async def hurry(who: Who) -> str:
+        return who
+
+    with pytest.raises(TypeError, match="hurry waits for who, and is a coroutine; write `def`"):
+        in_one_thread(hurry)
