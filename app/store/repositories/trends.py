@@ -169,7 +169,7 @@ _HEAD = f"""
 UNTOLD = ("", hashlib.sha256(b"{}").hexdigest())
 """Hashes of machines of which nothing is told."""
 
-# As bytes of PostgreSQL's own binary protocol.
+# As bytes of PostgreSQL's own binary protocol. Whose uploads they are is said so that no other project's are read.
 _COLUMNS = f"""
     select
       string_agg(int8send(result.id), '' order by place, result.id),
@@ -184,6 +184,7 @@ _COLUMNS = f"""
     from result
       left join run on run.id = run_id
       left join upload on upload.id = upload_id
+        and upload.project_id = (select project_id from series where series.id = %(id)s)
       left join environment on environment.id = coalesce(run.environment_id, upload.environment_id)
     where series_id = %(id)s and result.branch = ({_BRANCH}) and place is not null
 """  # noqa: S608
@@ -210,6 +211,7 @@ def behind(
     if not rows:
         return Behind(), Marks()
     shown, which = _shown(its, rows)
+    project = {"project": its.project.id}
     ids, sources = its.columns.result_ids, its.columns.sources
     measured = [row for row in rows if sources[row] > 0]
     step = max(1, -(-len(measured) // controls))
@@ -222,10 +224,12 @@ def behind(
         results=[ids[row] for row in measured],
         arrived=[ids[row] for row in arrived],
     )
-    (found,), *beside = in_one_trip(session, (_behind(shown), which), *trend_marks.statements(sought))
+    (found,), *beside = in_one_trip(
+        session, (_behind(shown), which | project), *trend_marks.statements(sought)
+    )
     result_ids = [ids[row] for row in rows]
     if found[0] != result_ids:  # points came in between since their columns were read
-        ((found,),) = in_one_trip(session, (_behind(_OF_RESULTS), {"ids": result_ids}))
+        ((found,),) = in_one_trip(session, (_behind(_OF_RESULTS), {"ids": result_ids} | project))
     _, sha, subject, author, time, flags = found
     told = Behind(sha, subject, author, time, [its_flags or () for its_flags in flags])
     return told, trend_marks.marks(sought, beside)
@@ -252,7 +256,7 @@ def _behind(shown: str) -> str:
           json_agg(nullif(flags, '{{}}'))
         from (
           select shown.id, sha, subject, author, authored_at, flags
-          from ({shown}) shown join commit on commit.id = commit_id
+          from ({shown}) shown join commit on commit.id = commit_id and commit.project_id = %(project)s
           order by at) told
     """  # noqa: S608
 
