@@ -13,8 +13,11 @@ from app.store.repositories import history, outbox
 
 TOPIC = "series.examine"
 
-EVERY = timedelta(seconds=1)
-"""How often a project is examined at the most: whoever posts result after result has them looked at together."""
+TOGETHER_S = 1.0
+"""How long results wait for others [s]: whoever posts one after the other has them looked at together.
+
+So a project is examined once a second at the most, and not just while its results arrive.
+"""
 
 _BATCH = 10_000
 """Results of a release without histories that get their branch in one go."""
@@ -27,7 +30,7 @@ def announce_results(session: Session, project_id: int) -> None:
 
 def announced(project_id: int) -> Statement:
     """Return what does as `announce_results`."""
-    return outbox.renewed(TOPIC, f"{TOPIC}/{project_id}", {"project_id": project_id}, spacing=EVERY)
+    return outbox.renewed(TOPIC, f"{TOPIC}/{project_id}", {"project_id": project_id}, delay_s=TOGETHER_S)
 
 
 def unexamined_series(session: Session, project_id: int, *, limit: int) -> Sequence[int]:

@@ -58,18 +58,17 @@ def renewed(
     *,
     delay_s: float = 0,
     sent_before: timedelta = timedelta(0),
-    spacing: timedelta = timedelta(0),
 ) -> Statement:
-    """Return what does as `put_again`; the message leaves no sooner than `spacing` after it left last."""
+    """Return what does as `put_again`."""
     its = {"topic": topic, "key": key, "payload": as_json(payload)}
-    return _RENEW, its | {"delay": timedelta(seconds=delay_s), "age": sent_before, "spacing": spacing}
+    return _RENEW, its | {"delay": timedelta(seconds=delay_s), "age": sent_before}
 
 
 _RENEW = """
     insert into outbox as known (topic, key, payload, available_at)
     values (%(topic)s, %(key)s, %(payload)s::jsonb, clock_timestamp() + %(delay)s)
     on conflict (key) do update
-    set sent_at = null, available_at = greatest(excluded.available_at, known.sent_at + %(spacing)s)
+    set sent_at = null, available_at = excluded.available_at
     where known.sent_at <= clock_timestamp() - %(age)s
 """
 
