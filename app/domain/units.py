@@ -14,7 +14,7 @@ import functools
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -123,8 +123,15 @@ def parse_quantity(text: str) -> Quantity:
 
 def to_base(value: float, unit: str) -> tuple[float, str]:
     """Return `value` and `unit` in base units; the empty unit is 1, an unknown symbol stays as it is."""
+    (its,), base = all_to_base([value], unit)
+    return its, base
+
+
+def all_to_base(values: Iterable[float], unit: str) -> tuple[tuple[float, ...], str]:
+    """Return `values` and their `unit` in base units, each as `to_base` does."""
     scale = _scale_of(unit)
-    return value * scale.times / scale.over, scale.base
+    times, over = scale.times, scale.over
+    return tuple([float(value) * times / over for value in values]), scale.base
 
 
 @functools.lru_cache(maxsize=256)

@@ -54,7 +54,7 @@ def read_object(found: Any, fields: Mapping[str, Field], path: Path, problems: P
     if not isinstance(found, dict):
         problems.add(path, "bad_type", f"expected an object, found {shown(found)}")
         return {}
-    for key in found:
+    for key in [] if found.keys() <= fields.keys() else found:
         if key not in fields:
             problems.add(
                 (*path, key), "unknown_key", f"unknown key {shown(key)}; {did_you_mean(key, fields)}"
@@ -93,6 +93,8 @@ def _read_text(found: Any, path: Path, problems: Problems) -> str:
     if not isinstance(found, str):
         problems.add(path, "bad_type", f"expected text, found {shown(found)}")
         return ""
+    if len(found) <= MAX_NAME_B and found.isascii() and found.isprintable():
+        return found
     if (size := len(found.encode())) > MAX_NAME_B:
         problems.add(path, "bad_length", f"the text is {size} bytes long; at most {MAX_NAME_B} are taken")
     if bad := FORBIDDEN.search(found):

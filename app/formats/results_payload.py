@@ -6,14 +6,14 @@ with its series is for the service to say. Values are brought to base units here
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
 from app.domain.results import Better, Params
-from app.domain.units import to_base
+from app.domain.units import all_to_base, to_base
 from app.formats.fields import (
     Field,
     read_better,
@@ -160,7 +160,7 @@ def _read_result(found: Any, path: Path, problems: Problems) -> PostedResult | N
     fields = read_object(found, _RESULT, path, problems)
     if len(problems) > before:
         return None
-    values, unit = _in_base_unit(fields["values"], fields["unit"])
+    values, unit = all_to_base(fields["values"], fields["unit"])
     _check_range(values, unit, (*path, "values"), problems)
     low, high = (
         _bound(fields, key, pick, values, path, problems) for key, pick in (("low", min), ("high", max))
@@ -183,9 +183,14 @@ def _read_values(found: Any, path: Path, problems: Problems) -> list[int | float
     if not isinstance(found, list) or not found:
         problems.add(path, "bad_type", f"expected a list of at least one number, found {_list_shown(found)}")
         return []
-    for index, value in enumerate(found):
-        _read_number(value, (*path, index), problems)
+    if not all(map(_is_number, found)):
+        for index, value in enumerate(found):
+            _read_number(value, (*path, index), problems)
     return found
+
+
+def _is_number(found: Any) -> bool:
+    return type(found) in (int, float) and -MAX_MAGNITUDE <= found <= MAX_MAGNITUDE
 
 
 def _read_number(found: Any, path: Path, problems: Problems) -> None:
@@ -211,22 +216,17 @@ def _bound(
     """Return the end of the spread on one side of the values, in the base unit as they are."""
     if key not in fields:
         return pick(values)
-    (bound,), unit = _in_base_unit([fields[key]], fields["unit"])
+    bound, unit = to_base(fields[key], fields["unit"])
     if pick(bound, *values) != bound:
         what = f"{bound:g} {unit} is on the wrong side of the value {pick(values):g} {unit}"
         problems.add((*path, key), "out_of_range", what)
     return bound
 
 
-def _in_base_unit(values: list[int | float], unit: str) -> tuple[tuple[float, ...], str]:
-    one, base = to_base(1.0, unit)
-    if one == 1.0:
-        return tuple(map(float, values)), base
-    return tuple(to_base(float(value), unit)[0] for value in values), base
-
-
-def _check_range(values: Iterable[float], unit: str, path: Path, problems: Problems) -> None:
+def _check_range(values: Sequence[float], unit: str, path: Path, problems: Problems) -> None:
     may_be_negative = unit.partition("/")[0] not in _NEVER_NEGATIVE
+    if (-MAX_MAGNITUDE if may_be_negative else 0) <= min(values) and max(values) <= MAX_MAGNITUDE:
+        return
     for index, value in enumerate(values):
         if abs(value) > MAX_MAGNITUDE:
             problems.add((*path, index), "out_of_range", f"{value:g} {unit} is beyond ±{MAX_MAGNITUDE:g}")

@@ -262,8 +262,8 @@ def _commits(documents: Sequence[_Document]) -> list[CommitFacts]:
     facts: dict[str, CommitFacts] = {}
     for one in documents:
         new = facts_of(one.payload)
-        old = facts.get(new.sha, new)
-        facts[new.sha] = CommitFacts(*(_first(a, b) for a, b in zip(old, new, strict=True)))
+        old = facts.get(new.sha)
+        facts[new.sha] = new if old is None else CommitFacts(*map(_first, old, new))
     return list(facts.values())
 
 
