@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import BackgroundTasks, Path, Query
+from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.answers.alerts import (
@@ -16,7 +16,7 @@ from app.api.answers.alerts import (
 )
 from app.api.answers.one_series import SHA
 from app.api.conditional import StoredRoute
-from app.api.deps import AlertWriter, Body, Reader, ServiceDep, SessionDep, parse, relay_soon
+from app.api.deps import AlertWriter, Body, Reader, Relayed, ServiceDep, SessionDep, parse
 from app.api.describing import answers, takes
 from app.api.parameters import NO_NUL, SeriesId
 from app.api.routing import Router
@@ -129,13 +129,12 @@ def post_answer(
     service: ServiceDep,
     session: SessionDep,
     principal: AlertWriter,
-    later: BackgroundTasks,
+    _then: Relayed,
     alert_id: AlertId,
 ) -> dict[str, Any]:
     """Move an alert to a state, give it an owner, comment on it; return it as it is then."""
     answer_alerts(session, principal, [alert_id], parse(AnswerBody, body).answer())
     session.flush()
-    later.add_task(relay_soon, service)
     return get_alert(service, session, principal, alert_id)
 
 
@@ -145,11 +144,10 @@ def post_answer(
     openapi_extra=takes(BulkAnswerBody, SAID | {"ids": [3, 4]}),
 )
 def post_answers(
-    body: Body, service: ServiceDep, session: SessionDep, principal: AlertWriter, later: BackgroundTasks
+    body: Body, session: SessionDep, principal: AlertWriter, _then: Relayed
 ) -> dict[Literal["answered"], list[int]]:
     """Say the same of several alerts at once: of all of them, or of none."""
     wanted = parse(BulkAnswerBody, body)
-    later.add_task(relay_soon, service)
     return {"answered": answer_alerts(session, principal, wanted.ids, wanted.answer())}
 
 

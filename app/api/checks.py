@@ -8,7 +8,7 @@ import json
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import BackgroundTasks, Query, Request, Response
+from fastapi import Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import HTMLResponse
@@ -21,11 +21,11 @@ from app.api.deps import (
     Body,
     JobCreator,
     Reader,
+    Relayed,
     ServiceDep,
     SessionDep,
     parse,
     reader_of_request,
-    relay_soon,
 )
 from app.api.describing import ALWAYS, answers, page, takes
 from app.api.hub import Hub
@@ -101,7 +101,7 @@ EXAMPLE = {
     openapi_extra=takes(PostedCheck, EXAMPLE),
 )
 def post_check(
-    body: Body, service: ServiceDep, session: SessionDep, principal: JobCreator, later: BackgroundTasks
+    body: Body, service: ServiceDep, session: SessionDep, principal: JobCreator, _then: Relayed
 ) -> dict[str, Any]:
     """Ask for a check; the answer is its progress document."""
     posted = parse(PostedCheck, body)
@@ -118,7 +118,6 @@ def post_check(
     )
     check = request_check(session, service.settings, principal, wanted)
     session.flush()
-    later.add_task(relay_soon, service)
     return watch_check(session, check.id)
 
 
@@ -199,13 +198,12 @@ def _progress(service: Service, request: Request, check_id: int) -> dict[str, An
 
 @router.post("/{check_id}/cancel", responses=answers(ProgressAnswer, 404))
 def post_cancel(
-    check_id: CheckId, service: ServiceDep, session: SessionDep, principal: JobCreator, later: BackgroundTasks
+    check_id: CheckId, session: SessionDep, principal: JobCreator, _then: Relayed
 ) -> dict[str, Any]:
     """Cancel the check: nothing more of it is measured."""
     visible_check(session, principal, check_id)
     cancel_check(session, principal, check_id)
     session.flush()
-    later.add_task(relay_soon, service)
     return watch_check(session, check_id)
 
 

@@ -42,9 +42,13 @@ async def get_service(request: Request) -> Service:
 ServiceDep = Annotated[Service, Depends(get_service)]
 
 
-async def relay_soon(service: Service) -> None:
-    """Have the outbox relayed beside what follows an answer."""
-    service.relay_soon()
+def relay_afterwards(asked: Asked) -> None:
+    """Have relayed what the endpoint puts into the outbox, as soon as that is stored."""
+    asked.afterwards.append(asked.service.relay_soon)
+
+
+Relayed = Annotated[None, Found(relay_afterwards)]
+"""Of an endpoint from which something follows: it is not left to the clock to find that."""
 
 
 def get_session(asked: Asked) -> Session:
@@ -181,14 +185,10 @@ def _too_large(limit: int) -> TooLargeError:
     return TooLargeError(f"the body is larger than {limit} bytes; split it, or raise RATCHET_MAX_BODY_B")
 
 
-async def get_body_limit(service: ServiceDep) -> int:
-    """Return the largest JSON body [B]."""
-    return service.settings.max_body_b
-
-
-async def get_body(request: Request, limit: Annotated[int, Depends(get_body_limit)]) -> bytes:
+async def get_body(request: Request) -> bytes:
     """Return the bounded body."""
-    return await read_body(request, limit)
+    service: Service = request.app.state.service
+    return await read_body(request, service.settings.max_body_b)
 
 
 Body = Annotated[bytes, Depends(get_body)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from fastapi import BackgroundTasks, Path
+from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.answers.notifiers import (
@@ -20,10 +20,10 @@ from app.api.deps import (
     Body,
     NotifierReader,
     NotifierWriter,
+    Relayed,
     ServiceDep,
     SessionDep,
     parse,
-    relay_soon,
 )
 from app.api.describing import answers, takes
 from app.api.parameters import NO_NUL
@@ -157,7 +157,7 @@ def post_change(
     service: ServiceDep,
     session: SessionDep,
     principal: NotifierWriter,
-    later: BackgroundTasks,
+    _then: Relayed,
 ) -> dict[str, Any]:
     """Change a notifier's address or wishes; what is left out stays as it is."""
     posted = parse(ChangedNotifier, body)
@@ -171,7 +171,6 @@ def post_change(
         address=posted.address,
         wishes=posted.wishes.on(known.wishes) if posted.wishes is not None else None,
     )
-    later.add_task(relay_soon, service)
     return notifier_document(read_notifier(session, principal, project, name))
 
 
@@ -182,11 +181,10 @@ def post_test(
     service: ServiceDep,
     session: SessionDep,
     principal: NotifierWriter,
-    later: BackgroundTasks,
+    _then: Relayed,
 ) -> dict[str, str]:
     """Have a test message sent; what became of it is among the notifier's deliveries."""
     key = send_test(session, service.settings, principal, project, name)
-    later.add_task(relay_soon, service)
     return {"key": key}
 
 
@@ -204,15 +202,13 @@ def post_pause(
 def post_resume(
     project: ProjectName,
     name: NotifierName,
-    service: ServiceDep,
     session: SessionDep,
     principal: NotifierWriter,
-    later: BackgroundTasks,
+    _then: Relayed,
 ) -> dict[str, Any]:
     """Go on telling a notifier, also of what happened while it was paused."""
     resume_notifier(session, principal, project, name)
     session.flush()
-    later.add_task(relay_soon, service)
     return notifier_document(read_notifier(session, principal, project, name))
 
 

@@ -6,7 +6,7 @@ import asyncio
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import BackgroundTasks, Path, Request, Response
+from fastapi import Path, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -16,11 +16,11 @@ from app.api.deps import (
     Body,
     JobCreator,
     Reader,
+    Relayed,
     ServiceDep,
     SessionDep,
     parse,
     reader_of_request,
-    relay_soon,
 )
 from app.api.describing import answers, takes
 from app.api.hub import Hub
@@ -79,10 +79,9 @@ def post_measure(
     project: ProjectName,
     body: Body,
     response: Response,
-    service: ServiceDep,
     session: SessionDep,
     principal: JobCreator,
-    later: BackgroundTasks,
+    _then: Relayed,
 ) -> dict[str, Any]:
     """Ask for a pull request or a commit to be measured; the forge is asked later, and `Location` is where to look."""
     posted = parse(PostedMeasure, body)
@@ -91,7 +90,6 @@ def post_measure(
     )
     request = ask_measure(session, principal, visible_project(session, principal, project), wanted)
     session.flush()
-    later.add_task(relay_soon, service)
     response.headers["Location"] = f"/api/v1/projects/{quote(project)}/measure/{request.id}"
     return _document(request)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import BackgroundTasks, Header
+from fastapi import Header
 
 from app.api.answers.results import BatchAnswer, PostedDocument, StoredAnswer
-from app.api.deps import Body, ResultWriter, ServiceDep, SessionDep, relay_soon
+from app.api.deps import Body, Relayed, ResultWriter, SessionDep
 from app.api.describing import answers, takes
 from app.api.rendering import PlainJSON
 from app.api.routing import Router
@@ -29,10 +29,9 @@ WRITING = (409, 413, 507)
 )
 def post_results(
     body: Body,
-    service: ServiceDep,
     session: SessionDep,
     principal: ResultWriter,
-    later: BackgroundTasks,
+    _then: Relayed,
     idempotency_key: Annotated[
         str | None,
         Header(description="1 to 255 printable characters; left out: the document itself is the key."),
@@ -40,7 +39,6 @@ def post_results(
 ) -> PlainJSON:
     """Store results; the same document again is answered 200 with the same body."""
     status, answer = ingest_results(session, principal, idempotency_key, body, now=datetime.now(UTC))
-    later.add_task(relay_soon, service)
     return PlainJSON(answer, status)
 
 
@@ -51,12 +49,10 @@ def post_results(
 )
 def post_batch(
     body: Body,
-    service: ServiceDep,
     session: SessionDep,
     principal: ResultWriter,
-    later: BackgroundTasks,
+    _then: Relayed,
 ) -> PlainJSON:
     """Store many documents, one a line; each is stored or refused by itself, and none twice."""
     answer = ingest_batch(session, principal, body, now=datetime.now(UTC))
-    later.add_task(relay_soon, service)
     return PlainJSON(answer)

@@ -32,6 +32,8 @@ class Asked:
     def __init__(self, request: Request, service: Service, session: Session) -> None:
         self.request, self.service, self.session = request, service, session
         self._found: dict[Callable[[Asked], Any], Any] = {}
+        self.afterwards: list[Callable[[], None]] = []
+        """What is done when the session has committed."""
 
     def of(self, find: Callable[[Asked], Value]) -> Value:
         """Return what `find` finds, which is looked for once."""
@@ -71,6 +73,8 @@ def finding(request: Request, found: Finders) -> Iterator[dict[str, Any]]:
     with service.database.session() as session:
         asked = Asked(request, service, session)
         yield {name: asked.of(find) for name, find in found.items()}
+    for act in asked.afterwards:
+        act()
 
 
 def in_one_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:

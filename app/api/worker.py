@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated
 
-from fastapi import BackgroundTasks, Query, Request, Response
+from fastapi import Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from app.api.deps import (
     Body,
+    Relayed,
     ServiceDep,
     SessionDep,
     WorkerPrincipal,
     allowed_to_work,
     parse,
     principal_of_request,
-    relay_soon,
 )
 from app.api.hub import Hub
 from app.api.routing import Router
@@ -114,12 +114,11 @@ def finish(
     body: Body,
     service: ServiceDep,
     session: SessionDep,
-    later: BackgroundTasks,
+    _then: Relayed,
     principal: WorkerPrincipal,
 ) -> dict[str, str]:
     """End the lease; what it measured is published."""
     message = parse(protocol.Finish, body)
     with keeping_late(service.database, session, principal, lease_id, "finish", body):
         finish_lease(session, lease_id, message)
-    later.add_task(relay_soon, service)
     return {}
