@@ -19,6 +19,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from sqlalchemy.orm import Session
 
+from app.domain.errors import RatchetError
 from app.wiring import Service
 
 Value = TypeVar("Value")
@@ -48,6 +49,20 @@ class Found:
     def __init__(self, find: Callable[[Asked], Any]) -> None:
         self.find = find
 
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Refuse to be read from a request, as the framework would on a route that is none of ours.
+
+        Raises:
+            TypeError: always.
+        """
+        name = getattr(self.find, "__qualname__", self.find)
+        raise TypeError(
+            f"what {name} finds is no part of a request: its route belongs on app.api.routing.Router"
+        )
+
+
+_OURS = "_finds_in_one_thread"
+"""Marks what has been made of an endpoint already."""
 
 REQUEST = "request"
 """How an endpoint is given the request that does not take it itself."""
@@ -68,11 +83,16 @@ def _how(annotation: Any) -> Found | None:
 
 @contextmanager
 def finding(request: Request, found: Finders) -> Iterator[dict[str, Any]]:
-    """Yield what is found, by name; the session commits at the end of the block, or rolls back if the block raises."""
+    """Yield what is found, by name; the session commits at the end of the block, or rolls back if the block raises.
+
+    So it has committed before the framework makes JSON of what an endpoint returned.
+    """
     service: Service = request.app.state.service
     with service.database.session() as session:
         asked = Asked(request, service, session)
-        yield {name: asked.of(find) for name, find in found.items()}
+        its = {name: asked.of(find) for name, find in found.items()}
+        request.state.is_admitted = True
+        yield its
     for act in asked.afterwards:
         act()
 
@@ -84,7 +104,7 @@ def in_one_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
         TypeError: it is a coroutine, in which nothing may wait.
     """
     found = finders(endpoint)
-    if not found or hasattr(endpoint, "__wrapped__"):
+    if not found or getattr(endpoint, _OURS, False):
         return endpoint
     if inspect.iscoroutinefunction(endpoint):
         raise TypeError(
@@ -106,6 +126,7 @@ def in_one_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
         named.append(inspect.Parameter(REQUEST, inspect.Parameter.KEYWORD_ONLY, annotation=Request))
     # The framework reads this one, and not what it would see through `functools.wraps`.
     answered.__signature__ = signature.replace(parameters=named)  # type: ignore[attr-defined]
+    setattr(answered, _OURS, True)
     return answered
 
 
@@ -123,8 +144,9 @@ class Route(APIRoute):
         async def admitted(request: Request) -> Response:
             try:
                 return await handle(request)
-            except RequestValidationError:
-                await run_in_threadpool(self._admit, request)
+            except (RequestValidationError, RatchetError):
+                if not getattr(request.state, "is_admitted", False):
+                    await run_in_threadpool(self._admit, request)
                 raise
 
         return admitted if self._found else handle

@@ -131,6 +131,8 @@ def all_to_base(values: Iterable[float], unit: str) -> tuple[tuple[float, ...], 
     """Return `values` and their `unit` in base units, each as `to_base` does."""
     scale = _scale_of(unit)
     times, over = scale.times, scale.over
+    if times == over:
+        return tuple(map(float, values)), scale.base
     return tuple([float(value) * times / over for value in values]), scale.base
 
 

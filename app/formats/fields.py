@@ -31,6 +31,9 @@ _YEARS = range(1970, 9999)
 """What every clock, driver and time zone on the way can hold."""
 
 
+_NO_TIME = datetime(_YEARS[0], 1, 1, tzinfo=UTC)
+
+
 class FieldReader(Protocol):
     """Turns what was found at a path into what is stored."""
 
@@ -114,18 +117,19 @@ def read_commit(found: Any, path: Path, problems: Problems) -> str:
 
 
 def read_time(found: Any, path: Path, problems: Problems) -> datetime:
-    """Read an ISO 8601 time with an offset from UTC."""
+    """Read an ISO 8601 time with an offset from UTC, in which it is stored."""
     try:
         time = datetime.fromisoformat(found)
     except (TypeError, ValueError):
         wanted = 'an ISO 8601 time such as "2026-01-31T12:00:00Z"'
         problems.add(path, "bad_time", f"expected {wanted}, found {shown(found)}")
-        return datetime.min.replace(tzinfo=UTC)
+        return _NO_TIME
     if time.tzinfo is None:
         problems.add(path, "bad_time", f"{shown(found)} has no offset from UTC; add Z, or one such as +02:00")
     if time.year not in _YEARS:
         problems.add(path, "bad_time", f"the year {time.year} is not within {_YEARS[0]} to {_YEARS[-1]}")
-    return time
+        return _NO_TIME
+    return time.astimezone(UTC)
 
 
 def read_better(found: Any, path: Path, problems: Problems) -> Better:

@@ -23,14 +23,14 @@ _BATCH = 10_000
 """Results of a release without histories that get their branch in one go."""
 
 
-def announce_results(session: Session, project_id: int) -> None:
+def announce_results(session: Session, project_id: int, *, delay_s: float = TOGETHER_S) -> None:
     """Have the project's series examined that have new results; a burst of posts leaves one message."""
-    in_one_trip(session, announced(project_id))
+    in_one_trip(session, announced(project_id, delay_s=delay_s))
 
 
-def announced(project_id: int) -> Statement:
+def announced(project_id: int, *, delay_s: float = TOGETHER_S) -> Statement:
     """Return what does as `announce_results`."""
-    return outbox.renewed(TOPIC, f"{TOPIC}/{project_id}", {"project_id": project_id}, delay_s=TOGETHER_S)
+    return outbox.renewed(TOPIC, f"{TOPIC}/{project_id}", {"project_id": project_id}, delay_s=delay_s)
 
 
 def unexamined_series(session: Session, project_id: int, *, limit: int) -> Sequence[int]:

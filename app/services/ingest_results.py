@@ -71,7 +71,9 @@ class _Posting:
         project = self._project()
         key = f"sha256:{digest}" if key is None else key
         series = self._series(project)
-        _require_agreement(self._payload.results, series)
+        problems = _disagreements(self._payload.results, series)
+        if problems:
+            return self._answered_before(project, key, digest, PayloadError(problems, code=problems[0].code))
         answer = self._answer(series)
         branch = self._payload.branch or project.branch
         upload_id = uploads.store(
@@ -90,8 +92,18 @@ class _Posting:
             then=announced(project.id),
         )
         if upload_id is None:
-            return 200, _answer_before(uploads.of_key(self._session, project.id, key), digest)
+            return self._answered_before(project, key, digest)
         return 201, {"run": upload_name(upload_id)} | answer
+
+    def _answered_before(
+        self, project: KnownProject, key: str, digest: str, otherwise: PayloadError | None = None
+    ) -> tuple[int, dict[str, Any]]:
+        """Return what was answered under the key; raises `otherwise` where nothing was, as it is new."""
+        upload = uploads.of_key(self._session, project.id, key)
+        if upload is None and otherwise is not None:
+            raise otherwise
+        assert upload is not None
+        return 200, _answer_before(upload, digest)
 
     def _project(self) -> KnownProject:
         found = self._found.project
@@ -183,14 +195,12 @@ def series_of(
     return [found[key] for key in keys]
 
 
-def _require_agreement(results: Iterable[PostedResult], series: Iterable[KnownSeries]) -> None:
-    problems = [
+def _disagreements(results: Iterable[PostedResult], series: Iterable[KnownSeries]) -> list[Problem]:
+    return [
         problem
         for index, (result, row) in enumerate(zip(results, series, strict=True))
         for problem in disagreements(f"results[{index}]", result, row)
     ]
-    if problems:
-        raise PayloadError(problems, code=problems[0].code)
 
 
 def disagreements(path: str, result: PostedResult, row: KnownSeries) -> Iterable[Problem]:

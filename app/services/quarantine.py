@@ -42,6 +42,14 @@ def note_earlier(session: Session) -> None:
             begin_incident(session, IncidentKind.QUARANTINED, device, entry.detail, since=entry.created_at)
 
 
+def note_ended(session: Session) -> None:
+    """Close the incidents of quarantines that were ended by a service of the release before, which knows of none."""
+    devices = incidents.devices_over(session, IncidentKind.QUARANTINED, QUARANTINED)
+    for device in devices:
+        by = machines.released_by(session, device.id)
+        incidents.end(session, IncidentKind.QUARANTINED, object_of(device), by or IncidentEnd.CALIBRATION)
+
+
 def begin_incident(
     session: Session,
     kind: IncidentKind,

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
 from app.domain.incidents import IncidentEnd, IncidentKind
-from app.services.quarantine import note_earlier
+from app.services.quarantine import note_earlier, note_ended
 from app.services.read_health import SWEEP_LATE
 from app.store.repositories import clock, fleet, incidents, restorations
 from app.store.repositories.incidents import Silent
@@ -28,11 +28,12 @@ FORGOTTEN_AFTER = timedelta(days=30)
 def watch_fleet(session: Session, settings: ServiceSettings) -> None:
     """Open an incident for each agent that is missed and each class that nobody serves; close those that are over.
 
-    A device that was in quarantine before incidents were noted gets its own here, too.
+    What was put into quarantine, or taken out of it, by a release that notes no incidents is made up for here, too.
     """
     if restorations.is_observing(session):
         return
     note_earlier(session)
+    note_ended(session)
     now = clock.now(session)
     gap = max(GAP, timedelta(seconds=SWEEP_LATE * settings.sweep_interval_s))
     is_settled = now - incidents.watched_since(session, now, gap=gap) >= settings.worker_live_for

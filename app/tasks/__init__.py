@@ -101,7 +101,7 @@ def examine_project(service: Service, project_id: int) -> None:
             if not take_project(session, project_id):
                 return
             if not _examine_until(service, due, until, failed):
-                announce_results(session, project_id)
+                announce_results(session, project_id, delay_s=0)
                 return
 
 

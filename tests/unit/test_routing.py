@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
 import pytest
-from fastapi import FastAPI, Query, Request
+from fastapi import APIRouter, Depends, FastAPI, Query, Request
 from fastapi.testclient import TestClient
 
+from app.api.deps import get_principal
 from app.api.errors import add_error_handlers
 from app.api.routing import Asked, Found, Route, Router, in_one_thread
 from app.domain.errors import AccessError, ConflictError
+from app.services.access import Principal
 
 
 class Database:
@@ -50,6 +53,12 @@ def found_greeting(asked: Asked) -> str:
     return f"{asked.of(found_who)}, by {asked.session}"
 
 
+def followed(asked: Asked) -> None:
+    told = asked.service.database.told  # type: ignore[attr-defined]
+    asked.afterwards.append(lambda: told.append("afterwards"))
+
+
+Followed = Annotated[None, Found(followed)]
 Who = Annotated[str, Found(found_who)]
 Greeting = Annotated[str, Found(found_greeting)]
 
@@ -129,6 +138,72 @@ def test_a_route_of_a_route_waits_once() -> None:
     once = in_one_thread(greet)
     assert in_one_thread(once) is once
     assert Route("/greet/{times}", once).endpoint is once
+
+
+def test_an_endpoint_that_is_wrapped_by_something_else_is_found_its_parameters_too(
+    client: TestClient,
+) -> None:
+    def noted(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(endpoint)
+        def its(*args: Any, **given: Any) -> Any:
+            return endpoint(*args, **given)
+
+        return its
+
+    others = Router()
+
+    @others.post("/claim")
+    @noted
+    def claim(who: Who) -> str:
+        return who
+
+    app = client.app
+    assert isinstance(app, FastAPI)
+    app.include_router(others)
+    assert client.post("/claim", json={"name": "somebody else"}).json() == "Ada"
+
+
+def test_what_is_found_is_never_read_from_a_request() -> None:
+    router = APIRouter()
+
+    def claim(who: Annotated[Principal, Found(get_principal)]) -> str:
+        return who.name
+
+    with pytest.raises(
+        TypeError, match=r"what get_principal finds is no part of a request.*app\.api\.routing\.Router"
+    ):
+        router.post("/claim")(claim)
+
+
+def test_a_stranger_is_told_that_before_what_a_dependency_refuses(client: TestClient) -> None:
+    others = Router()
+
+    def too_late() -> None:
+        raise ConflictError("too late")
+
+    @others.get("/late", dependencies=[Depends(too_late)])
+    def late(who: Who) -> str:
+        return who
+
+    app = client.app
+    assert isinstance(app, FastAPI)
+    app.include_router(others)
+    assert client.get("/late").status_code == 409
+    del client.headers["x-name"]
+    assert client.get("/late").status_code == 401
+
+
+def test_what_follows_is_done_when_the_session_has_committed(client: TestClient, service: Service) -> None:
+    others = Router()
+
+    @others.get("/follow")
+    def follow(_then: Followed) -> None: ...
+
+    app = client.app
+    assert isinstance(app, FastAPI)
+    app.include_router(others)
+    client.get("/follow")
+    assert service.database.told[-2:] == ["committed", "afterwards"]
 
 
 def test_nothing_waits_in_a_coroutine() -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Interval, bindparam, exists, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from app.store.pipeline import Statement, as_json, in_one_trip, written
+from app.store.pipeline import as_json, in_one_trip, written
 from app.store.tables import AuditLog, Project, Token, User
 
 
@@ -151,7 +151,14 @@ def audit(
     session: Session, actor: str, action: str, object_: str, *, address: str = "", **detail: Any
 ) -> None:
     """Append to the audit log."""
-    in_one_trip(session, audited(actor, action, object_, address=address, **detail))
+    its = {"actor": actor, "action": action, "object": object_, "detail": as_json(detail), "address": address}
+    in_one_trip(session, (_AUDIT, its))
+
+
+_AUDIT = """
+    insert into audit_log (actor, action, object, detail, address)
+    values (%(actor)s, %(action)s, %(object)s, %(detail)s::jsonb, %(address)s)
+"""
 
 
 def is_audited(session: Session, action: str, object_: str, **detail: Any) -> bool:
@@ -166,21 +173,3 @@ def audited_today(session: Session, action: str, object_: str) -> int:
     query = select(func.count()).select_from(AuditLog)
     its = AuditLog.object == object_, AuditLog.action == action, AuditLog.created_at > since
     return session.scalar(query.where(*its)) or 0
-
-
-def audited(actor: str, action: str, object_: str, *, address: str = "", **detail: Any) -> Statement:
-    """Return what appends to the audit log."""
-    its = {
-        "actor": actor,
-        "action": action,
-        "object": object_,
-        "detail": as_json(detail),
-        "address": address,
-    }
-    return _AUDIT, its
-
-
-_AUDIT = """
-    insert into audit_log (actor, action, object, detail, address)
-    values (%(actor)s, %(action)s, %(object)s, %(detail)s::jsonb, %(address)s)
-"""

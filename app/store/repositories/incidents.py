@@ -75,6 +75,13 @@ def devices_without(session: Session, kind: IncidentKind, health: str) -> Sequen
     return session.scalars(locked).all()
 
 
+def devices_over(session: Session, kind: IncidentKind, health: str) -> Sequence[Device]:
+    """Return the devices of which an incident of this kind is open, and that are in another health, in id order."""
+    noted = func.concat("device/", Device.id) == Incident.object
+    query = select(Device).join(Incident, noted).where(Incident.kind == kind, Incident.closed_at.is_(None))
+    return session.scalars(query.where(Device.health != health).order_by(Device.id)).all()
+
+
 def watched_since(session: Session, now: datetime, *, gap: timedelta) -> datetime:
     """Note that the fleet is watched now; return since when it was without such a gap."""
     query = select(Watermark.name, Watermark.at).where(Watermark.name.in_((WATCHED, WATCHED_FROM)))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Row, Select, func, select, tuple_
 from sqlalchemy.orm import Session
 
+from app.domain.incidents import IncidentEnd
 from app.domain.jobs import TERMINAL
 from app.store.tables import (
     Attempt,
@@ -128,6 +129,12 @@ def quarantines_of(session: Session, device_ids: Collection[int]) -> dict[int, A
     newest = select(func.max(AuditLog.id)).where(*which).group_by(AuditLog.object)
     rows = session.scalars(select(AuditLog).where(AuditLog.id.in_(newest)))
     return {objects[row.object]: row for row in rows}
+
+
+def released_by(session: Session, device_id: int) -> IncidentEnd | None:
+    """Return what ended the device's newest quarantine that is over."""
+    entry = session.scalars(_newest(device_id, "device.released")).one_or_none()
+    return None if entry is None else IncidentEnd(entry.detail["by"])
 
 
 def given_back_at(session: Session, device_id: int) -> datetime | None:

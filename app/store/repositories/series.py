@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
-from app.store.pipeline import Statement, as_json, in_one_trip
+from app.store.pipeline import as_json, in_one_trip
 from app.store.tables import BenchmarkCase, Commit, Result, Sample, Series
 
 
@@ -108,12 +108,7 @@ def _by_key(rows: Iterable[Any]) -> dict[SeriesKey, KnownSeries]:
 def add_results(session: Session, results: Sequence[NewResult]) -> None:
     """Store results and, apart from them, their samples; all numbers are finite."""
     if results:
-        in_one_trip(session, added(results))
-
-
-def added(results: Sequence[NewResult]) -> Statement:
-    """Return what stores results and their samples."""
-    return _ADD_RESULTS, {"rows": as_rows(results)}
+        in_one_trip(session, (_ADD_RESULTS, {"rows": as_rows(results)}))
 
 
 def as_rows(results: Sequence[NewResult]) -> str:

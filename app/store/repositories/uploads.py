@@ -88,9 +88,10 @@ _STORE = f"""
 """  # noqa: S608  # nothing of it is anybody's but ours
 
 
-def of_key(session: Session, project_id: int, key: str) -> Upload:
-    """Return the project's upload of this key, which is there."""
-    return session.scalars(select(Upload).where(Upload.project_id == project_id, Upload.key == key)).one()
+def of_key(session: Session, project_id: int, key: str) -> Upload | None:
+    """Return the project's upload of this key, or None."""
+    query = select(Upload).where(Upload.project_id == project_id, Upload.key == key)
+    return session.scalars(query).one_or_none()
 
 
 class NewUpload(NamedTuple):

@@ -5,7 +5,20 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any
 
-from sqlalchemy import BigInteger, DateTime, Dialect, Identity, MetaData, Text, TypeDecorator, func
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    ColumnElement,
+    DateTime,
+    Dialect,
+    Identity,
+    Integer,
+    MetaData,
+    Text,
+    TypeDecorator,
+    func,
+    type_coerce,
+)
 from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, JSONB
 from sqlalchemy.orm import DeclarativeBase, mapped_column
 
@@ -48,6 +61,17 @@ class SparseList(TypeDecorator[list[Any]]):
     def process_result_value(self, value: list[Any] | None, dialect: Dialect) -> list[Any]:
         """Return the list."""
         return value or []
+
+
+class Narrow(TypeDecorator[int]):
+    """A number of four bytes, compared with any of eight: what is too large for it is equal to none, and no error."""
+
+    impl = Integer
+    cache_ok = True
+
+    def bind_expression(self, bindvalue: BindParameter[int]) -> ColumnElement[int]:
+        """Return how a value is sent."""
+        return type_coerce(bindvalue, BigInteger)
 
 
 Id = Annotated[int, mapped_column(BigInteger, Identity(), primary_key=True)]

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import BigInteger, ForeignKey, Index, LargeBinary, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.store.tables.base import Id, Now, SparseList, Table
+from app.store.tables.base import Id, Narrow, Now, SparseList, Table
 
 
 class Run(Table):
@@ -187,15 +187,15 @@ class Result(Table):
     )
 
     id: Mapped[Id]
-    series_id: Mapped[int] = mapped_column(ForeignKey("series.id"))
-    commit_id: Mapped[int] = mapped_column(ForeignKey("commit.id"))
+    series_id: Mapped[int] = mapped_column(Narrow, ForeignKey("series.id"))
+    commit_id: Mapped[int] = mapped_column(Narrow, ForeignKey("commit.id"))
     run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id"))
     upload_id: Mapped[int | None] = mapped_column(ForeignKey("upload.id"))
     arm: Mapped[str]
     value: Mapped[float]
     low: Mapped[float]
     high: Mapped[float]
-    n: Mapped[int]
+    n: Mapped[int] = mapped_column(Narrow)
     flags: Mapped[list[str]] = mapped_column(SparseList(Text), nullable=True)
     measured_at: Mapped[datetime]
     created_at: Mapped[datetime | None]

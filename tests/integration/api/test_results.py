@@ -246,6 +246,25 @@ def test_other_document_under_the_same_key_is_answered_409(client, writer_token,
     assert [count(session, table) for table in (Commit, Result)] == [1, 1]
 
 
+def test_other_document_under_the_same_key_is_answered_409_also_where_its_unit_is_another(
+    client, writer_token
+):
+    post_results(client, writer_token, posted_document(), "build-17")
+    other = posted_document(posted_result(unit="B"))
+    assert post_results(client, writer_token, other, "build-17").json()["code"] == "idempotency_conflict"
+    assert post_results(client, writer_token, other, "build-18").json()["code"] == "unit_mismatch"
+
+
+def test_time_of_an_offset_with_seconds_is_kept_exactly(client, writer_token, session):
+    measured = posted_document(measured_at="2024-01-02T03:04:05+01:02:03")
+    post_results(client, writer_token, measured)
+    assert session.scalars(select(Result.measured_at)).one() == datetime(2024, 1, 2, 2, 2, 2, tzinfo=UTC)
+
+
+def test_number_that_no_column_of_four_bytes_holds_is_equal_to_none(session):
+    assert session.scalars(select(Result).where(Result.series_id == 2**40)).all() == []
+
+
 def test_same_document_under_another_key_is_another_run(client, writer_token):
     post_results(client, writer_token, posted_document(), "first")
     response = post_results(client, writer_token, posted_document(), "second")

@@ -18,6 +18,7 @@ from app.services.notify.manage_notifiers import (
 )
 from app.services.notify.plan_machines import plan_machines
 from app.services.watch_fleet import watch_fleet
+from app.store.repositories import access
 from app.tasks.sweeping import sweep_all
 from tests.factories import stored
 from tests.factories.receivers import Mood, text_of
@@ -270,6 +271,22 @@ def test_devices_that_were_in_quarantine_before_an_upgrade_are_one_message_to_wh
     assert datetime.now(UTC) - opened > timedelta(days=39)
     assert second["data"]["machine_counts"] == {"settled": {"quarantined": 1}}
     assert {its.title for its in rack.crowd.facts("later").deliveries} == set()
+
+
+def test_quarantine_that_the_release_before_ended_is_over_here_too(rack: Rack) -> None:
+    rack.crowd.add(wishes=FLEET)
+    rack.quarantine(1)
+    rack.settle()
+    with rack.crowd.service.database.session() as session:
+        device = rack.device(session, 1)
+        device.health = "good"
+        access.audit(session, "ada", "device.released", f"device/{device.id}", by="administrator")
+        session.flush()
+        watch_fleet(session, rack.crowd.service.settings)
+    rack.settle()
+    _, second = rack.posts
+    (over,) = second["data"]["machines"]
+    assert (second["type"], over["ended_by"]) == ("machine.settled", "administrator")
 
 
 def test_in_quiet_hours_machines_wait_for_their_end_whatever_breaks_through(rack: Rack) -> None:

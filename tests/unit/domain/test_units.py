@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from app.domain.errors import DataError
 from app.domain.units import (
     Quantity,
+    all_to_base,
     base_unit,
     dimension,
     format_quantity,
@@ -89,6 +90,12 @@ def test_long_wrong_quantity_is_named_in_a_short_message():
     with pytest.raises(DataError) as refusal:
         parse_quantity("x" * 100_000)
     assert len(str(refusal.value)) < 150
+
+
+@pytest.mark.parametrize("unit", ["us/us", "GB/GB", "min/min", "1", ""])
+def test_values_in_a_unit_that_is_one_stay_as_they_are_to_the_last_bit(unit):
+    values = [n / 1013 for n in range(1, 1000)]
+    assert list(all_to_base(values, unit)[0]) == values
 
 
 @pytest.mark.parametrize(
