@@ -69,6 +69,9 @@ def fill_if_empty(engine: Engine, size: Size) -> None:
                 _tell(f"{first + AT_ONCE - 1} of {size.commits} commits")
         _tell("looking through the tables")
         settle(connection)
+        connection.execute(
+            text("checkpoint")
+        )  # what was written is not still being written when questions are asked
 
 
 @contextmanager

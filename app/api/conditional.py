@@ -32,7 +32,7 @@ class StoredRoute(Route):
 
 
 def _tagged(request: Request, response: Response) -> Response:
-    tag = f'W/"{hashlib.blake2b(bytes(response.body), digest_size=16).hexdigest()}"'
+    tag = f'W/"{hashlib.sha256(response.body).hexdigest()[:32]}"'
     told = {"ETag": tag, "Cache-Control": PRIVATE, "Vary": "Authorization, Cookie"}
     if _names(request.headers.get("if-none-match", ""), tag):
         return Response(status_code=304, headers=told)
