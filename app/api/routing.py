@@ -19,7 +19,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from sqlalchemy.orm import Session
 
-from app.domain.errors import RatchetError
+from app.domain.errors import AccessError, PayloadError, TooLargeError
 from app.wiring import Service
 
 Value = TypeVar("Value")
@@ -130,6 +130,10 @@ def in_one_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     return answered
 
 
+REFUSED = (RequestValidationError, AccessError, PayloadError, TooLargeError)
+"""What is wrong with a question: it is told to whoever may ask it."""
+
+
 class Route(APIRoute):
     """A route whose endpoint may have parameters that are `Found`."""
 
@@ -144,7 +148,7 @@ class Route(APIRoute):
         async def admitted(request: Request) -> Response:
             try:
                 return await handle(request)
-            except (RequestValidationError, RatchetError):
+            except REFUSED:
                 if not getattr(request.state, "is_admitted", False):
                     await run_in_threadpool(self._admit, request)
                 raise

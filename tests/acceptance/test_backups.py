@@ -40,7 +40,7 @@ def test_backup_that_was_made_at_work_is_restored_on_an_empty_folder_and_goes_on
     backups.mkdir()
     its = start_up(lost, env=simulated(folder, "lost"))
     assert post(its.url, lost, "1" * 40) == 201
-    check = LongCheck(its, toy)
+    check = LongCheck(its, toy, is_slower=False)
     made = ratchet(lost, "backup", "--to", str(backups))
     assert made.returncode == 0, made.stderr
     assert post(its.url, lost, "2" * 40) == 201

@@ -29,10 +29,13 @@ def own(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> Iterator[Runn
 
 
 class LongCheck:
-    """A `ratchet check` of a slower head, measured long enough to break something meanwhile."""
+    """A `ratchet check`, measured long enough to break something meanwhile; one that is as quick takes longest."""
 
-    def __init__(self, running: Running, toy: ToyRepository) -> None:
-        base, head = toy.commit("base", library(3_000)), toy.commit("head", library(30_000))
+    def __init__(self, running: Running, toy: ToyRepository, *, is_slower: bool = True) -> None:
+        base, head = (
+            toy.commit("base", library(3_000)),
+            toy.commit("head", library(30_000 if is_slower else 3_001)),
+        )
         command = [*RATCHET, "check", "--repo", str(toy.path), "--base", base, "--head", head, "--json"]
         self._running = running
         self.process = subprocess.Popen(

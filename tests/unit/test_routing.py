@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 from app.api.deps import get_principal
 from app.api.errors import add_error_handlers
 from app.api.routing import Asked, Found, Route, Router, in_one_thread
-from app.domain.errors import AccessError, ConflictError
+from app.domain.errors import AccessError, ConflictError, TooLargeError
 from app.services.access import Principal
 
 
@@ -178,19 +178,19 @@ def test_what_is_found_is_never_read_from_a_request() -> None:
 def test_a_stranger_is_told_that_before_what_a_dependency_refuses(client: TestClient) -> None:
     others = Router()
 
-    def too_late() -> None:
-        raise ConflictError("too late")
+    def unpacked() -> None:
+        raise TooLargeError("too large")
 
-    @others.get("/late", dependencies=[Depends(too_late)])
-    def late(who: Who) -> str:
+    @others.get("/large", dependencies=[Depends(unpacked)])
+    def large(who: Who) -> str:
         return who
 
     app = client.app
     assert isinstance(app, FastAPI)
     app.include_router(others)
-    assert client.get("/late").status_code == 409
+    assert client.get("/large").status_code == 413
     del client.headers["x-name"]
-    assert client.get("/late").status_code == 401
+    assert client.get("/large").status_code == 401
 
 
 def test_what_follows_is_done_when_the_session_has_committed(client: TestClient, service: Service) -> None:

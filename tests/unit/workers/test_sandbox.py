@@ -135,9 +135,10 @@ def test_nothing_outlives_a_killed_keeper(run):
     mark = f"left-{time.monotonic_ns()}"
 
     def kill_keeper():
-        while not (found := [pid for pid in with_mark(mark) if "keeper.py" in command(pid)]):
-            time.sleep(0.01)
-        os.kill(found[0], signal.SIGKILL)
+        while not any(command(pid).startswith("sh\0") for pid in with_mark(mark)):
+            time.sleep(0.01)  # bubblewrap holds its promise from the program's start on
+        (keeper,) = (pid for pid in with_mark(mark) if "keeper.py" in command(pid))
+        os.kill(keeper, signal.SIGKILL)
 
     killer = threading.Thread(target=kill_keeper)
     killer.start()
