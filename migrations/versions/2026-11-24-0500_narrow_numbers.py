@@ -1,7 +1,7 @@
 """A result names its series and commit by four bytes each and counts its values by four: 28 bytes less, indexes included.
 
 Ids of results grow by every number that is stored; of series and commits there are no two thousand million. The table
-is written anew, and its indexes with it: while that goes on, nothing is read or stored: two minutes at ten million results.
+is written anew, and its indexes with it: while that goes on, nothing is read or stored: seven seconds at two million results.
 
 Revision: 0024
 Follows: 0023
