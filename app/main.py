@@ -29,7 +29,7 @@ from app.api import (
 from app.api.document import describe, operation_id
 from app.api.errors import add_error_handlers
 from app.api.hub import Hub
-from app.api.packing import FROM_B, Packed
+from app.api.packing import Packed
 from app.api.recording import Recorded
 from app.web import add_error_pages, mount_static
 from app.web import router as pages
@@ -74,7 +74,7 @@ def create_app(service: Service | None = None) -> FastAPI:
         generate_unique_id_function=operation_id,
     )
     serve(app, service or Service())
-    app.add_middleware(Packed, minimum_size=FROM_B)
+    app.add_middleware(Packed, minimum_size=2_000)
     add_error_handlers(app)
     for module in (  # looked through in this order: first what is asked most
         results,

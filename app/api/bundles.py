@@ -9,19 +9,18 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse
 
 from app.api.answers.service import BundleAnswer
-from app.api.deps import ServiceDep, WorkerPrincipal, principal_of_request
+from app.api.deps import ServiceDep, WorkerPrincipal, get_principal
 from app.api.describing import answers
-from app.api.routing import Router
+from app.api.routing import Router, asking
 from app.services.access import Scope
 from app.services.store_bundle import bundle_path, store_bundle
-from app.wiring import Service
 
 router = Router(prefix="/api/v1/bundles", tags=["bundles"])
 
 
-def _admit(service: Service, request: Request) -> None:
-    with service.database.session() as session:
-        principal_of_request(request, session).require(Scope.JOBS_CREATE)
+def _admit(request: Request) -> None:
+    with asking(request) as asked:
+        asked.of(get_principal).require(Scope.JOBS_CREATE)
 
 
 @router.post(
@@ -32,7 +31,7 @@ def _admit(service: Service, request: Request) -> None:
 )
 async def post_bundle(request: Request, service: ServiceDep) -> dict[str, Any]:
     """Upload a bundle; the answer has the digest by which a check names it."""
-    await run_in_threadpool(_admit, service, request)
+    await run_in_threadpool(_admit, request)
     folder = service.settings.data_dir / "bundles"
     digest, size = await store_bundle(folder, request.stream(), limit=service.settings.max_bundle_b)
     return {"digest": digest, "size_b": size}

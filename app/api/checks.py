@@ -24,13 +24,13 @@ from app.api.deps import (
     Relayed,
     ServiceDep,
     SessionDep,
+    get_reader,
     parse,
-    reader_of_request,
 )
 from app.api.describing import ALWAYS, answers, page, takes
 from app.api.hub import Hub
 from app.api.parameters import CheckId, Cursor, Name, Wait
-from app.api.routing import Router
+from app.api.routing import Router, asking
 from app.domain.results import CommitRef
 from app.reports.check_json import check_document
 from app.services.cancel_check import cancel_check
@@ -44,7 +44,6 @@ from app.services.visibility import visible_check, visible_projects
 from app.services.watch_check import watch_check
 from app.settings import read_settings
 from app.store.repositories import checks as check_rows
-from app.wiring import Service
 
 router = Router(prefix="/api/v1/checks", tags=["checks"], route_class=StoredRoute)
 
@@ -172,7 +171,6 @@ def get_check(check_id: CheckId, service: ServiceDep, session: SessionDep, reade
 async def get_progress(
     check_id: CheckId,
     request: Request,
-    service: ServiceDep,
     wait: Wait = 0,
     seen: Annotated[str, Query(max_length=100, description="The `version` that is known already.")] = "",
 ) -> dict[str, Any]:
@@ -181,17 +179,17 @@ async def get_progress(
     deadline = asyncio.get_running_loop().time() + wait
     with hub.listen(f"check:{check_id}") as news:
         while True:
-            document = await run_in_threadpool(_progress, service, request, check_id)
+            document = await run_in_threadpool(_progress, request, check_id)
             left = deadline - asyncio.get_running_loop().time()
             if document["version"] != seen or document["state"] == "complete" or left <= 0:
                 return document
             await news.wait(left)
 
 
-def _progress(service: Service, request: Request, check_id: int) -> dict[str, Any]:
-    with service.database.session() as session:
-        visible_check(session, reader_of_request(request, service, session), check_id)
-        document = watch_check(session, check_id)
+def _progress(request: Request, check_id: int) -> dict[str, Any]:
+    with asking(request) as asked:
+        visible_check(asked.session, asked.of(get_reader), check_id)
+        document = watch_check(asked.session, check_id)
     version = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:16]
     return document | {"version": version}
 

@@ -56,44 +56,40 @@ def get_session(asked: Asked) -> Session:
     return asked.session
 
 
+def get_asked(asked: Asked) -> Asked:
+    """Return the request itself, for an endpoint that finds only some things, and only then."""
+    return asked
+
+
 SessionDep = Annotated[Session, Found(get_session)]
-
-
-def principal_of_request(request: Request, session: Session) -> Principal:
-    """Return who asks, by bearer token. Raises AccessError `unauthenticated`."""
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not token.strip():
-        raise AccessError(
-            "no token: send `Authorization: Bearer …` (RATCHET_TOKEN for our clients)", code="unauthenticated"
-        )
-    return principal_of_token(session, token.strip())
+AskedDep = Annotated[Asked, Found(get_asked)]
 
 
 def get_principal(asked: Asked) -> Principal:
     """Return who asks, by bearer token. Raises AccessError `unauthenticated`."""
-    return principal_of_request(asked.request, asked.session)
+    scheme, _, token = asked.request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise AccessError(
+            "no token: send `Authorization: Bearer …` (RATCHET_TOKEN for our clients)", code="unauthenticated"
+        )
+    return principal_of_token(asked.session, token.strip())
 
 
-def reader_of_request(request: Request, service: Service, session: Session) -> Principal | None:
+def get_reader(asked: Asked) -> Principal | None:
     """Return who reads: by token, by browser session, or nobody where reading is open to all."""
-    cookie = request.cookies.get(f"__Host-{COOKIE}") or request.cookies.get(COOKIE)
-    principal = who_asks(request, service, session, cookie)
+    cookies, service = asked.request.cookies, asked.service
+    principal = who_asks(asked, cookies.get(f"__Host-{COOKIE}") or cookies.get(COOKIE))
     if principal is None and not service.settings.anonymous_read:
         raise AccessError("sign in, or send a token", code="unauthenticated")
     return None if principal is None else as_reader(principal, service)
 
 
-def get_reader(asked: Asked) -> Principal | None:
-    """Return who reads: by token, by browser session, or nobody where reading is open to all."""
-    return reader_of_request(asked.request, asked.service, asked.session)
-
-
-def who_asks(request: Request, service: Service, session: Session, cookie: str | None) -> Principal | None:
+def who_asks(asked: Asked, cookie: str | None) -> Principal | None:
     """Return who asks, by token or else by this cookie's session, or None. Raises AccessError for a wrong token."""
-    if request.headers.get("authorization"):
-        return principal_of_request(request, session)
-    idle = service.settings.session_idle
-    return principal_of_cookie(session, cookie, idle=idle) if cookie else None
+    if asked.request.headers.get("authorization"):
+        return asked.of(get_principal)
+    idle = asked.service.settings.session_idle
+    return principal_of_cookie(asked.session, cookie, idle=idle) if cookie else None
 
 
 def as_reader(principal: Principal, service: Service) -> Principal:
@@ -115,12 +111,8 @@ def allowed(scope: Scope) -> Callable[[Asked], Principal]:
 
 
 def get_agent(asked: Asked) -> Principal:
-    """Return the agent that asks. Raises AccessError."""
-    return allowed_to_work(asked.of(get_principal))
-
-
-def allowed_to_work(principal: Principal) -> Principal:
-    """Let in agents, whichever pool they are of; what they are given depends on it."""
+    """Let in agents, whichever pool they are of; what they are given depends on it. Raises AccessError."""
+    principal = asked.of(get_principal)
     if not principal.may(Scope.WORKER_UNTRUSTED):
         principal.require(Scope.WORKER)
     return principal

@@ -12,9 +12,6 @@ from starlette.datastructures import Headers
 from starlette.middleware.gzip import GZipMiddleware, GZipResponder
 from starlette.types import Receive, Scope, Send
 
-FROM_B = 2_000
-"""Smaller answers are sent as they are."""
-
 LEVEL = 1
 GZIP = 16 + isal_zlib.MAX_WBITS
 """Tells the compressor to write gzip's header and trailer."""
@@ -28,7 +25,7 @@ class Packed(GZipMiddleware):
         if scope["type"] != "http" or "gzip" not in Headers(scope=scope).get("Accept-Encoding", ""):
             await super().__call__(scope, receive, send)
             return
-        packing = _Packing(self.app, FROM_B, LEVEL, thread_minimum_size=self.thread_minimum_size)
+        packing = _Packing(self.app, self.minimum_size, thread_minimum_size=self.thread_minimum_size)
         await packing(scope, receive, send)
 
 

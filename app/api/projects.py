@@ -17,21 +17,19 @@ from app.api.deps import (
     JobCreator,
     Reader,
     Relayed,
-    ServiceDep,
     SessionDep,
+    get_reader,
     parse,
-    reader_of_request,
 )
 from app.api.describing import answers, takes
 from app.api.hub import Hub
 from app.api.parameters import NO_NUL, Wait
-from app.api.routing import Router
+from app.api.routing import Router, asking
 from app.services.forge.ask_measure import Wanted, ask_measure, visible_request
 from app.services.forge.read_schedules import read_schedules
 from app.services.list_projects import list_projects
 from app.services.visibility import visible_project
 from app.store.tables import MeasureRequest
-from app.wiring import Service
 
 router = Router(prefix="/api/v1/projects", tags=["projects"], route_class=StoredRoute)
 
@@ -99,7 +97,6 @@ async def get_measure(
     project: ProjectName,
     request_id: RequestId,
     request: Request,
-    service: ServiceDep,
     wait: Wait = 0,
 ) -> dict[str, Any]:
     """Return what came of a request, as soon as something did, or after `wait` seconds."""
@@ -107,17 +104,16 @@ async def get_measure(
     deadline = asyncio.get_running_loop().time() + wait
     with hub.listen(f"measure:{request_id}.") as news:
         while True:
-            document = await run_in_threadpool(_read, service, request, project, request_id)
+            document = await run_in_threadpool(_read, request, project, request_id)
             left = deadline - asyncio.get_running_loop().time()
             if document["state"] != "waiting" or left <= 0:
                 return document
             await news.wait(left)
 
 
-def _read(service: Service, request: Request, project: str, request_id: int) -> dict[str, Any]:
-    with service.database.session() as session:
-        reader = reader_of_request(request, service, session)
-        return _document(visible_request(session, reader, request_id, project)[0])
+def _read(request: Request, project: str, request_id: int) -> dict[str, Any]:
+    with asking(request) as asked:
+        return _document(visible_request(asked.session, asked.of(get_reader), request_id, project)[0])
 
 
 def _document(request: MeasureRequest) -> dict[str, Any]:

@@ -82,17 +82,15 @@ def _how(annotation: Any) -> Found | None:
 
 
 @contextmanager
-def finding(request: Request, found: Finders) -> Iterator[dict[str, Any]]:
-    """Yield what is found, by name; the session commits at the end of the block, or rolls back if the block raises.
+def asking(request: Request) -> Iterator[Asked]:
+    """Yield the request with a session, which commits at the end of the block, or rolls back if the block raises.
 
-    So it has committed before the framework makes JSON of what an endpoint returned.
+    What follows is done then. An endpoint's has committed before the framework makes JSON of what it returned.
     """
     service: Service = request.app.state.service
     with service.database.session() as session:
         asked = Asked(request, service, session)
-        its = {name: asked.of(find) for name, find in found.items()}
-        request.state.is_admitted = True
-        yield its
+        yield asked
     for act in asked.afterwards:
         act()
 
@@ -118,7 +116,9 @@ def in_one_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(endpoint)
     def answered(**given: Any) -> Any:
         request = given[own] if own else given.pop(REQUEST)
-        with finding(request, found) as its:
+        with asking(request) as asked:
+            its = {name: asked.of(find) for name, find in found.items()}
+            request.state.is_admitted = True
             return endpoint(**its, **given)
 
     named = [its.replace(kind=inspect.Parameter.KEYWORD_ONLY) for its in left]
@@ -156,8 +156,9 @@ class Route(APIRoute):
         return admitted if self._found else handle
 
     def _admit(self, request: Request) -> None:
-        with finding(request, self._found):
-            pass
+        with asking(request) as asked:
+            for find in self._found.values():
+                asked.of(find)
 
 
 class Router(APIRouter):

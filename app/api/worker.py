@@ -14,18 +14,16 @@ from app.api.deps import (
     ServiceDep,
     SessionDep,
     WorkerPrincipal,
-    allowed_to_work,
+    get_agent,
     parse,
-    principal_of_request,
 )
 from app.api.hub import Hub
-from app.api.routing import Router
+from app.api.routing import Router, asking
 from app.services.keep_late import keeping_late
 from app.services.lease_jobs import beat, claim_job, finish_lease, sign_off
 from app.services.plan_run import plan_run
 from app.services.record_invocation import record_invocation
 from app.services.register_worker import register_worker
-from app.wiring import Service
 from workers import protocol
 
 router = Router(prefix="/api/v1/worker", tags=["worker"], include_in_schema=False)
@@ -45,7 +43,6 @@ def register(
 async def claim(
     request: Request,
     body: Body,
-    service: ServiceDep,
     wait: Annotated[float, Query(ge=0, le=MAX_WAIT_S)] = 0,
 ) -> protocol.Lease | Response:
     """Return a lease, or 204 when there was nothing to do for `wait` seconds.
@@ -59,7 +56,7 @@ async def claim(
         while True:
             if await request.is_disconnected():
                 return Response(status_code=204)
-            lease = await run_in_threadpool(_claim, service, request, message)
+            lease = await run_in_threadpool(_claim, request, message)
             left = deadline - asyncio.get_running_loop().time()
             if lease is not None:
                 return lease
@@ -67,10 +64,9 @@ async def claim(
                 return Response(status_code=204)
 
 
-def _claim(service: Service, request: Request, message: protocol.Claim) -> protocol.Lease | None:
-    with service.database.session() as session:
-        principal = allowed_to_work(principal_of_request(request, session))
-        return claim_job(session, service.settings, principal, message)
+def _claim(request: Request, message: protocol.Claim) -> protocol.Lease | None:
+    with asking(request) as asked:
+        return claim_job(asked.session, asked.service.settings, asked.of(get_agent), message)
 
 
 @router.post("/sign-off")

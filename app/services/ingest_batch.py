@@ -247,11 +247,7 @@ def _distinct(documents: Iterable[_Document]) -> Iterable[_Document]:
 
 def _refused(document: _Document, series: Sequence[KnownSeries]) -> bool:
     """Tell whether the document disagrees with a series, and refuse it if so."""
-    problems = [
-        problem
-        for index, (result, row) in enumerate(zip(document.payload.results, series, strict=True))
-        for problem in disagreements(f"results[{index}]", result, row)
-    ]
+    problems = disagreements(document.payload.results, series)
     if problems:
         document.answer = _refusal(problems)
     return bool(problems)

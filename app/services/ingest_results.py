@@ -71,7 +71,7 @@ class _Posting:
         project = self._project()
         key = f"sha256:{digest}" if key is None else key
         series = self._series(project)
-        problems = _disagreements(self._payload.results, series)
+        problems = disagreements(self._payload.results, series)
         if problems:
             return self._answered_before(project, key, digest, PayloadError(problems, code=problems[0].code))
         answer = self._answer(series)
@@ -195,16 +195,16 @@ def series_of(
     return [found[key] for key in keys]
 
 
-def _disagreements(results: Iterable[PostedResult], series: Iterable[KnownSeries]) -> list[Problem]:
+def disagreements(results: Iterable[PostedResult], series: Iterable[KnownSeries]) -> list[Problem]:
+    """Return why results of a document cannot extend these series, one for each in their order."""
     return [
         problem
         for index, (result, row) in enumerate(zip(results, series, strict=True))
-        for problem in disagreements(f"results[{index}]", result, row)
+        for problem in _disagreements(f"results[{index}]", result, row)
     ]
 
 
-def disagreements(path: str, result: PostedResult, row: KnownSeries) -> Iterable[Problem]:
-    """Yield why the result at `path` of its document cannot extend the series."""
+def _disagreements(path: str, result: PostedResult, row: KnownSeries) -> Iterable[Problem]:
     name = f"series {row.id} ({result.benchmark}, {result.metric})"
     if result.unit != row.unit:
         what = f"{name} is in {row.unit}, and {result.unit} cannot be converted to that"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Path, Query, Request, Response
-from sqlalchemy.orm import Session
+from fastapi import Path, Query, Response
 
-from app.api.deps import ServiceDep, SessionDep, reader_of_request
-from app.api.routing import Router
+from app.api.deps import AskedDep, SessionDep, get_reader
+from app.api.routing import Asked, Router
 from app.domain.errors import AccessError, NotFoundError
 from app.reports.badge import Badge, badge_svg
 from app.services.access import Principal
@@ -17,7 +16,6 @@ from app.services.read_badge import UNKNOWN, project_badge, series_badge
 from app.services.series_document import visible_series
 from app.services.visibility import visible_project
 from app.web.deps import Id
-from app.wiring import Service
 
 router = Router(prefix="/badge")
 
@@ -34,12 +32,10 @@ HEADERS = {
 
 
 @router.get("/series/{series_id}.svg")
-def show_series_badge(
-    request: Request, service: ServiceDep, session: SessionDep, series_id: Id, key: Key = ""
-) -> Response:
+def show_series_badge(asked: AskedDep, session: SessionDep, series_id: Id, key: Key = "") -> Response:
     """Show the newest value of a series, and how it changed last."""
     try:
-        reader, kept = _reader(request, service, session, key)
+        reader, kept = _reader(asked, key)
         series, case, _ = visible_series(session, reader, series_id)
     except (AccessError, NotFoundError):
         return _picture(UNKNOWN, FOR_ONE, status=404)
@@ -48,26 +44,26 @@ def show_series_badge(
 
 @router.get("/project/{project:path}.svg")
 def show_project_badge(
-    request: Request,
-    service: ServiceDep,
+    asked: AskedDep,
     session: SessionDep,
     project: Annotated[str, Path(max_length=255, pattern=r"^[^\x00]*$")],
     key: Key = "",
 ) -> Response:
     """Show whether any series of a project is worse."""
     try:
-        reader, kept = _reader(request, service, session, key)
+        reader, kept = _reader(asked, key)
         its_project = visible_project(session, reader, project)
     except (AccessError, NotFoundError):
         return _picture(UNKNOWN, FOR_ONE, status=404)
     return _picture(project_badge(session, its_project), kept)
 
 
-def _reader(request: Request, service: Service, session: Session, key: str) -> tuple[Principal | None, str]:
+def _reader(asked: Asked, key: str) -> tuple[Principal | None, str]:
     """Return who reads, None being everyone, and who may keep the answer. Raises AccessError."""
-    if service.settings.anonymous_read or is_signed(session, service.settings, request.scope["path"], key):
+    settings, path = asked.service.settings, asked.request.scope["path"]
+    if settings.anonymous_read or is_signed(asked.session, settings, path, key):
         return None, FOR_ALL
-    return reader_of_request(request, service, session), FOR_ONE
+    return asked.of(get_reader), FOR_ONE
 
 
 def _picture(badge: Badge, kept: str, *, status: int = 200) -> Response:

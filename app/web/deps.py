@@ -29,7 +29,7 @@ def look(asked: Asked) -> Principal | None:
     Raises AccessError for a token that is not valid.
     """
     request = asked.request
-    principal = who_asks(request, asked.service, asked.session, cookie_of(request))
+    principal = who_asks(asked, cookie_of(request))
     request.state.viewer = principal
     request.state.restoration = restorations.in_force(asked.session)
     return principal

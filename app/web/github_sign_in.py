@@ -15,7 +15,7 @@ from fastapi import Depends, Request, Response
 from starlette.responses import RedirectResponse
 
 from app.api.deps import ServiceDep, SessionDep
-from app.api.routing import Asked, Router
+from app.api.routing import Router, asking
 from app.domain.errors import AccessError, ConflictError, NotFoundError, UnavailableError
 from app.integrations.forge import ForgeBusyError
 from app.integrations.github.identity import CALLBACK, Identity, NotSetUpError, SignInApp, identify
@@ -187,8 +187,8 @@ def _sign_in(
 def _link(
     request: Request, service: Service, visit: GitHubVisit, browser: Browser, identity: Identity
 ) -> Response:
-    with service.database.session() as session:
-        link_own(session, look(Asked(request, service, session)), visit, identity, browser)
+    with asking(request) as asked:
+        link_own(asked.session, look(asked), visit, identity, browser)
     return secure(RedirectResponse(visit.next, 303), request)
 
 
@@ -206,8 +206,8 @@ def _failed(
     status, told, wait_s = _told(problem)
     if isinstance(problem, UnavailableError):
         log.warning("signing in with GitHub: %s", problem)
-    with service.database.session() as session:
-        person = look(Asked(request, service, session)) if visit.user_id is not None else None
+    with asking(request) as asked:
+        session, person = asked.session, look(asked) if visit.user_id is not None else None
         if person is not None and person.is_person:
             response = account_page(
                 request, service, session, person, status=status, problem=told, part="github"

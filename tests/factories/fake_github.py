@@ -13,9 +13,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.factories.local_http import listening
 
 APP_ID = "77"
 LOGIN = "ratchet-bot"
@@ -148,16 +150,9 @@ class FakeGitHub:
     @contextmanager
     def serving(self) -> Iterator[FakeGitHub]:
         """Answer on a port of this machine."""
-        server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        self.url = f"http://127.0.0.1:{server.server_port}"
-        try:
+        with listening(_handler(self)) as address:
+            self.url = address
             yield self
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join()
 
 
 def _number(text: str) -> Any:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from tests.factories.local_http import listening
 
 CLIENT_ID, CLIENT_SECRET = "Iv1.0123456789abcdef", "the secret of the app"
 
@@ -110,16 +111,9 @@ class GitHubPeople:
     @contextmanager
     def serving(self) -> Iterator[GitHubPeople]:
         """Answer on a port of this machine."""
-        server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        self.url = f"http://127.0.0.1:{server.server_port}"
-        try:
+        with listening(_handler(self)) as address:
+            self.url = address
             yield self
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join()
 
 
 def said(status: int, body: bytes = b"", **headers: str) -> Said:

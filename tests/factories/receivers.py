@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
+
+from tests.factories.local_http import listening
 
 
 @dataclass
@@ -70,17 +72,9 @@ class Receiver:
 
     @contextmanager
     def serving(self) -> Iterator[Receiver]:
-        server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        self.url = f"http://127.0.0.1:{server.server_port}/services/T0/B0/s3cr3t-abcd"
-        try:
+        with listening(_handler(self)) as address:
+            self.url = f"{address}/services/T0/B0/s3cr3t-abcd"
             yield self
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join()
 
 
 def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
