@@ -174,6 +174,7 @@ def test_what_a_program_lost_that_does_other_work_cannot_be_told(monkeypatch):
 
 def test_children_that_end_without_account_are_other_work(monkeypatch):
     monkeypatch.setattr(harness, "has_relatives", lambda: False)
+    monkeypatch.setattr(harness.OtherWork, "_used_ns", staticmethod(lambda: 0))
     assert harness.OtherWork().is_none()
     monkeypatch.setattr(harness.signal, "getsignal", lambda _: harness.signal.SIG_IGN)
     assert not harness.OtherWork().is_none()
