@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from app.api.routing import Asked, Found
 from app.domain.errors import AccessError, PayloadError, Problem, TooLargeError
-from app.services.access import Principal, Scope, principal_of_token
+from app.services.access import Principal, Scope, presenting
 from app.services.sign_in import principal_of_cookie
 from app.wiring import Service
 
@@ -67,12 +67,17 @@ AskedDep = Annotated[Asked, Found(get_asked)]
 
 def get_principal(asked: Asked) -> Principal:
     """Return who asks, by bearer token. Raises AccessError `unauthenticated`."""
+    return asked.of(get_presenting)()
+
+
+def get_presenting(asked: Asked) -> Callable[[], Principal]:
+    """Return what returns who asks, by bearer token, once the session has made a trip. Raises as `get_principal`."""
     scheme, _, token = asked.request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
         raise AccessError(
             "no token: send `Authorization: Bearer …` (RATCHET_TOKEN for our clients)", code="unauthenticated"
         )
-    return principal_of_token(asked.session, token.strip())
+    return presenting(asked.session, token.strip())
 
 
 def get_reader(asked: Asked) -> Principal | None:
@@ -110,6 +115,23 @@ def allowed(scope: Scope) -> Callable[[Asked], Principal]:
     return check
 
 
+def presented(scope: Scope) -> Callable[[Asked], Callable[[], Principal]]:
+    """Return as `allowed` does what lets in, for an endpoint whose first trip tells who it is."""
+
+    def find(asked: Asked) -> Callable[[], Principal]:
+        its = asked.of(get_presenting)
+
+        def principal() -> Principal:
+            found = its()
+            found.require(scope)
+            return found
+
+        asked.admissions.append(principal)
+        return principal
+
+    return find
+
+
 def get_agent(asked: Asked) -> Principal:
     """Let in agents, whichever pool they are of; what they are given depends on it. Raises AccessError."""
     principal = asked.of(get_principal)
@@ -124,6 +146,7 @@ JobCreator = Annotated[Principal, Found(allowed(Scope.JOBS_CREATE))]
 AlertWriter = Annotated[Principal, Found(allowed(Scope.ALERTS_WRITE))]
 NotifierWriter = Annotated[Principal, Found(allowed(Scope.NOTIFIERS_WRITE))]
 ResultWriter = Annotated[Principal, Found(allowed(Scope.RESULTS_WRITE))]
+ComingWriter = Annotated[Callable[[], Principal], Found(presented(Scope.RESULTS_WRITE))]
 
 
 def get_notifier_reader(asked: Asked) -> Principal:

@@ -5,15 +5,33 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import Header
-
 from app.api.answers.results import BatchAnswer, PostedDocument, StoredAnswer
-from app.api.deps import Body, Relayed, ResultWriter, SessionDep
+from app.api.deps import Body, ComingWriter, Relayed, ResultWriter, SessionDep
 from app.api.describing import answers, takes
 from app.api.rendering import PlainJSON
-from app.api.routing import Router
+from app.api.routing import Asked, Found, Router
 from app.services.ingest_batch import ingest_batch
 from app.services.ingest_results import ingest_results
+
+IDEMPOTENT = {
+    "parameters": [
+        {
+            "name": "idempotency-key",
+            "in": "header",
+            "required": False,
+            "schema": {"anyOf": [{"type": "string"}, {"type": "null"}], "title": "Idempotency-Key"},
+            "description": "1 to 255 printable characters; left out: the document itself is the key.",
+        }
+    ]
+}
+
+
+def get_key(asked: Asked) -> str | None:
+    """Return what makes a document one, where the request says."""
+    return asked.request.headers.get("idempotency-key")
+
+
+IdempotencyKey = Annotated[str | None, Found(get_key)]
 
 router = Router(prefix="/api/v1/results", tags=["results"])
 
@@ -25,20 +43,13 @@ WRITING = (409, 413, 507)
     "",
     status_code=201,
     responses=answers(StoredAnswer, *WRITING, status=201) | answers(StoredAnswer),
-    openapi_extra=takes(PostedDocument, DOCUMENT),
+    openapi_extra=takes(PostedDocument, DOCUMENT) | IDEMPOTENT,
 )
 def post_results(
-    body: Body,
-    session: SessionDep,
-    principal: ResultWriter,
-    _then: Relayed,
-    idempotency_key: Annotated[
-        str | None,
-        Header(description="1 to 255 printable characters; left out: the document itself is the key."),
-    ] = None,
+    body: Body, session: SessionDep, writer: ComingWriter, key: IdempotencyKey, _then: Relayed
 ) -> PlainJSON:
     """Store results; the same document again is answered 200 with the same body."""
-    status, answer = ingest_results(session, principal, idempotency_key, body, now=datetime.now(UTC))
+    status, answer = ingest_results(session, writer, key, body, now=datetime.now(UTC), ends=True)
     return PlainJSON(answer, status)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cache
 
 from sqlalchemy.orm import Session
 
@@ -180,20 +181,31 @@ def issue_token(
 
 def principal_of_token(session: Session, text: str) -> Principal:
     """Return who presents this token. Raises AccessError, the same for unknown, expired, revoked and malformed."""
+    return presenting(session, text)()
+
+
+def presenting(session: Session, text: str) -> Callable[[], Principal]:
+    """Look for the token with the session's next trip, and return what does as `principal_of_token` then."""
     parts = text.split("_")
     is_ours = len(parts) == 3 and parts[0] == PREFIX
-    row = access.live_token(session, parts[1], noted_for=NOTE_USE_EVERY) if is_ours else None
-    presented = digest(parts[-1])
-    stored = row.secret_sha256 if row else digest("")
-    if not hmac.compare_digest(presented, stored) or row is None:
-        raise AccessError(
-            "the token is not valid here: give a live one as `Authorization: Bearer …` "
-            "(RATCHET_TOKEN; `ratchet up` keeps the administrator's in DATA_DIR/admin-token)",
-            code="unauthenticated",
-        )
-    if not row.is_noted:
-        access.note_use(session, row.id)
-    return principal_of(session, row)
+    found = access.live_token(session, parts[1], noted_for=NOTE_USE_EVERY) if is_ours else None
+
+    @cache
+    def principal() -> Principal:
+        row = found() if found else None
+        presented = digest(parts[-1])
+        stored = row.secret_sha256 if row else digest("")
+        if not hmac.compare_digest(presented, stored) or row is None:
+            raise AccessError(
+                "the token is not valid here: give a live one as `Authorization: Bearer …` "
+                "(RATCHET_TOKEN; `ratchet up` keeps the administrator's in DATA_DIR/admin-token)",
+                code="unauthenticated",
+            )
+        if not row.is_noted:
+            access.note_use(session, row.id)
+        return principal_of(session, row)
+
+    return principal
 
 
 def is_issued(session: Session, text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from statistics import median
 from typing import Any
@@ -27,11 +27,20 @@ from app.store.tables import Project, Upload
 ARM = "head"
 """A posted document is about one commit: its results stand where a run's newer commit stands."""
 
+QUICK_B = 64 * 1024
+"""What is longer is not read for whoever may not post it [B]; less is read in less time than that takes to find out."""
+
 _KEY = re.compile(r"[\x20-\x7e]{1,255}")
 
 
 def ingest_results(
-    session: Session, principal: Principal, key: str | None, body: bytes, *, now: datetime
+    session: Session,
+    writer: Callable[[], Principal],
+    key: str | None,
+    body: bytes,
+    *,
+    now: datetime,
+    ends: bool = False,
 ) -> tuple[int, dict[str, Any]]:
     """Store the posted document and return HTTP's status and the answer.
 
@@ -39,11 +48,12 @@ def ingest_results(
     posts at the same time under one key the later one waits for the earlier.
 
     Args:
-        session: the session; flushed, not committed.
-        principal: who posts.
+        session: the session; flushed, and not committed unless this `ends` it.
+        writer: returns who posts, or raises AccessError; not asked before something is looked up anyway.
         key: the caller's idempotency key; without one the body's digest is the key.
         body: the document, as app.formats.results_payload reads it.
         now: the time of receipt.
+        ends: whether the transaction may be committed with the trip that stores the document.
 
     Raises:
         PayloadError: it is refused, with paths; `unit_mismatch` or `direction_mismatch` where a series exists
@@ -51,24 +61,31 @@ def ingest_results(
         AccessError: the principal may not post to the project.
         ConflictError: another document was posted under the key (`idempotency_conflict`).
     """
+    if len(body) > QUICK_B:
+        writer()
     payload = read_payload(body, now=now)
-    return _Posting(session, principal, payload, now).store(_checked(key), hashlib.sha256(body).hexdigest())
+    return _Posting(session, writer, payload, now).store(
+        _checked(key), hashlib.sha256(body).hexdigest(), ends=ends
+    )
 
 
 class _Posting:
     """A document as it is stored: what it names is looked up in one trip, and what is new of that is made."""
 
     def __init__(
-        self, session: Session, principal: Principal, payload: ResultsPayload, now: datetime
+        self, session: Session, writer: Callable[[], Principal], payload: ResultsPayload, now: datetime
     ) -> None:
-        self._session, self._principal, self._payload, self._now = session, principal, payload, now
+        self._session, self._payload, self._now = session, payload, now
         named = [NamedSeries(r.benchmark, r.params_key, r.metric, r.version) for r in payload.results]
         digest = projects.environment_digest(*environment_facts(payload.environment))
         self._found = postings.find(session, payload.project, payload.device_class, digest, named)
+        self._principal = writer()
 
-    def store(self, key: str | None, digest: str) -> tuple[int, dict[str, Any]]:
+    def store(self, key: str | None, digest: str, *, ends: bool) -> tuple[int, dict[str, Any]]:
         """Return HTTP's status and the answer; `digest` is the body's, and its key where there is no other."""
         project = self._project()
+        # Under a key of its caller's another document may stand, and then nothing of this one is to stay.
+        ends = ends and key is None
         key = f"sha256:{digest}" if key is None else key
         series = self._series(project)
         problems = disagreements(self._payload.results, series)
@@ -90,6 +107,7 @@ class _Posting:
             answer=answer,
             posted_by=self._principal.name,
             then=announced(project.id),
+            ends=ends,
         )
         if upload_id is None:
             return self._answered_before(project, key, digest)

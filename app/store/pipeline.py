@@ -6,48 +6,98 @@ before it waited for a lock.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
-from psycopg.pq import ExecStatus
 from pydantic_core import to_json
-from sqlalchemy import ClauseElement
+from sqlalchemy import ClauseElement, Connection, Engine, event
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
+from app.store.wire import Rows, doubt, exchange
+from app.store.wire import Statement as Statement
+
 _DIALECT = PGDialect_psycopg()  # type: ignore[no-untyped-call]
 
-Statement = tuple[str, Mapping[str, Any]]
-"""SQL with places like `%(name)s`, and what stands there."""
 
-
-def in_one_trip(session: Session, *statements: Statement) -> list[list[tuple[Any, ...]]]:
+def in_one_trip(session: Session, *statements: Statement, ends: bool = False) -> list[Rows]:
     """Return the rows of every statement; what the session holds back is written before them.
 
     Args:
         session: its transaction is what they run in.
         statements: what is sent.
+        ends: whether the transaction is committed in the same trip, as nothing else belongs to it.
 
     Raises:
         DBAPIError: SQLAlchemy's own for the first that failed; those after it did not run.
     """
     session.flush()
-    connection = session.connection().connection.driver_connection
+    joining: list[_Joining] = session.info.pop(_JOINING, [])
+    sent = [*(its.statement for its in joining), *statements]
+    pooled = session.connection().connection
+    connection = pooled.driver_connection
     assert isinstance(connection, psycopg.Connection)
     try:
-        with connection.pipeline():
-            cursors = [connection.cursor(binary=True).execute(query, values) for query, values in statements]
+        answers = exchange(connection, pooled.info.setdefault(_PREPARED, {}), sent, commits=ends)
     except psycopg.Error as error:
-        sent = "; ".join(query for query, _ in statements)
-        raise DBAPIError.instance(sent, None, error, psycopg.Error) from error
-    return [cursor.fetchall() if _has_rows(cursor) else [] for cursor in cursors]
+        text = "; ".join(query for query, _ in sent)
+        raise DBAPIError.instance(text, None, error, psycopg.Error) from error
+    for its, rows in zip(joining, answers, strict=False):
+        its.rows = rows
+    return answers[len(joining) :]
 
 
-def _has_rows(cursor: psycopg.Cursor[Any]) -> bool:
-    """Say whether the statement returns rows; `cursor.description` would make an object for each column."""
-    return cursor.pgresult is not None and cursor.pgresult.status == ExecStatus.TUPLES_OK
+def with_the_next(session: Session, statement: Statement) -> Callable[[], Rows]:
+    """Have the statement sent with the session's next trip, before it; return what gives its rows.
+
+    Whoever wants them before there was another trip makes one for them.
+    """
+    its = _Joining(statement)
+    session.info.setdefault(_JOINING, []).append(its)
+
+    def rows() -> Rows:
+        if its.rows is None:
+            in_one_trip(session)
+        assert its.rows is not None
+        return its.rows
+
+    return rows
+
+
+@dataclass
+class _Joining:
+    """A statement that waits for the next trip, and then its rows."""
+
+    statement: Statement
+    rows: Rows | None = None
+
+
+_JOINING = "joining"
+"""Where a session keeps what waits for its next trip."""
+
+
+_PREPARED = "prepared"
+"""Where a pooled connection keeps what was parsed on it."""
+
+_FORGETTING = ("ALTER", "DEALLOCATE", "DISCARD", "DROP", "ROLLBACK")
+"""Commands after which psycopg has the server forget all that was parsed on the connection, whoever had it parsed."""
+
+
+def know_what_is_forgotten(engine: Engine) -> None:
+    """Have connections parse anew what the server may have forgotten."""
+
+    def rolled_back(connection: Connection) -> None:
+        doubt(connection.connection.info.get(_PREPARED, {}))
+
+    def executed(connection: Connection, cursor: psycopg.Cursor[Any], *_: object) -> None:
+        if (cursor.statusmessage or "").startswith(_FORGETTING):
+            doubt(connection.connection.info.get(_PREPARED, {}))
+
+    event.listen(engine, "rollback", rolled_back)
+    event.listen(engine, "after_cursor_execute", executed)
 
 
 def as_json(value: Any) -> str:

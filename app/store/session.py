@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session, sessionmaker
 
 from app.domain.errors import UnavailableError, UsageError
 from app.store.liveness import replace_dead_connections
+from app.store.pipeline import know_what_is_forgotten
 
 STATEMENT_TIMEOUT_MS = 30_000
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000
@@ -44,6 +45,7 @@ def make_engine(url: str, *, pool_size: int = 10) -> Engine:
         connect_args={"options": options, "application_name": "ratchet", "connect_timeout": 5},
     )
     replace_dead_connections(engine)
+    know_what_is_forgotten(engine)
     return engine
 
 

@@ -6,16 +6,20 @@ import functools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Annotated, Any
+from unittest.mock import Mock
 
 import pytest
 from fastapi import APIRouter, Depends, FastAPI, Query, Request
+from fastapi.dependencies.utils import solve_dependencies
+from fastapi.responses import PlainTextResponse
 from fastapi.testclient import TestClient
 
-from app.api.deps import get_principal
+from app.api.deps import Body, get_principal
 from app.api.errors import add_error_handlers
 from app.api.routing import Asked, Found, Route, Router, in_one_thread
-from app.domain.errors import AccessError, ConflictError, TooLargeError
+from app.domain.errors import AccessError, ConflictError, PayloadError, Problem, TooLargeError
 from app.services.access import Principal
 
 
@@ -39,6 +43,7 @@ class Database:
 class Service:
     def __init__(self) -> None:
         self.database = Database()
+        self.settings = SimpleNamespace(max_body_b=100)
 
 
 def found_who(asked: Asked) -> str:
@@ -204,6 +209,73 @@ def test_what_follows_is_done_when_the_session_has_committed(client: TestClient,
     app.include_router(others)
     client.get("/follow")
     assert service.database.told[-2:] == ["committed", "afterwards"]
+
+
+def coming_who(asked: Asked) -> Callable[[], str]:
+    def who() -> str:
+        return found_who(asked)
+
+    asked.admissions.append(who)
+    return who
+
+
+ComingWho = Annotated[Callable[[], str], Found(coming_who)]
+
+late = Router()
+
+
+@late.post("/late")
+def post_late(who: ComingWho, body: Body) -> PlainTextResponse:
+    """Find out who asks after looking at what was sent."""
+    if body == b"nonsense":
+        raise PayloadError([Problem("body", "nonsense", "nonsense")])
+    return PlainTextResponse("nobody asked" if body == b"careless" else f"{who()} sent {body.decode()}", 201)
+
+
+@late.get("/twice")
+def get_twice(who: ComingWho, times: int) -> str:
+    """Take what only the framework reads."""
+    return " ".join([who()] * times)
+
+
+@pytest.fixture
+def late_client(client: TestClient) -> TestClient:
+    app = client.app
+    assert isinstance(app, FastAPI)
+    app.include_router(late)
+    return client
+
+
+def test_who_asks_may_be_found_out_with_the_first_trip(late_client: TestClient) -> None:
+    answer = late_client.post("/late", content="numbers")
+    assert (answer.status_code, answer.text) == (201, "Ada sent numbers")
+    assert late_client.get("/twice?times=2").json() == "Ada Ada"
+
+
+@pytest.mark.parametrize("body", ["numbers", "nonsense", "careless"])
+def test_a_stranger_is_told_that_whatever_else_is_wrong(
+    late_client: TestClient, service: Service, body: str
+) -> None:
+    del late_client.headers["x-name"]
+    assert late_client.post("/late", content=body).status_code == 401
+    assert "committed" not in service.database.told
+
+
+def test_what_is_wrong_with_it_is_told_to_whoever_may_ask(late_client: TestClient) -> None:
+    assert late_client.post("/late", content="nonsense").status_code == 422
+    assert late_client.get("/twice?times=often").status_code == 422
+    assert late_client.post("/late", content=b"x" * 101).status_code == 413
+
+
+def test_an_endpoint_that_takes_only_what_is_ours_is_called_without_the_framework(
+    late_client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Mock(side_effect=solve_dependencies)
+    monkeypatch.setattr("fastapi.routing.solve_dependencies", asked)
+    late_client.post("/late", content="numbers")
+    assert not asked.called
+    late_client.get("/twice?times=2")
+    assert asked.called
 
 
 def test_nothing_waits_in_a_coroutine() -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Interval, bindparam, exists, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from app.store.pipeline import as_json, in_one_trip, written
+from app.store.pipeline import as_json, in_one_trip, with_the_next, written
 from app.store.tables import AuditLog, Project, Token, User
 
 
@@ -25,13 +25,14 @@ class LiveToken(NamedTuple):
     is_noted: bool
 
 
-def live_token(session: Session, public_id: str, *, noted_for: timedelta) -> LiveToken | None:
-    """Return the token of this public id unless it has expired, was revoked, or is of a person who is disabled.
+def live_token(session: Session, public_id: str, *, noted_for: timedelta) -> Callable[[], LiveToken | None]:
+    """Look for the token of this public id with the session's next trip, and return what returns it then.
 
-    Its last use is noted lately if that was less than `noted_for` ago.
+    That is None where it has expired, was revoked, or is of a person who is disabled. Its last use is noted lately if
+    that was less than `noted_for` ago.
     """
-    (rows,) = in_one_trip(session, (_LIVE_TOKEN, {"public_id": public_id, "noted_for": noted_for}))
-    return LiveToken(*rows[0]) if rows else None
+    rows = with_the_next(session, (_LIVE_TOKEN, {"public_id": public_id, "noted_for": noted_for}))
+    return lambda: LiveToken(*found[0]) if (found := rows()) else None
 
 
 def is_live() -> tuple[ColumnElement[bool], ...]:

@@ -39,6 +39,7 @@ def store(
     answer: dict[str, Any],
     posted_by: str,
     then: Statement,
+    ends: bool,
 ) -> int | None:
     """Store the project's new upload of this key with its results, and return its id; None where there was one.
 
@@ -56,6 +57,7 @@ def store(
         answer: what is answered when it comes again.
         posted_by: whose name stands at it.
         then: what else is done, also where there was one.
+        ends: whether the transaction ends with it.
     """
     upload = {
         "project_id": project.id,
@@ -68,7 +70,7 @@ def store(
         "rows": series_rows.as_rows(results),
         "audited": as_json({"project": project.name, "results": len(results)}),
     }
-    _, made, _ = in_one_trip(session, completed(project.id, [facts]), (_STORE, upload), then)
+    _, made, _ = in_one_trip(session, completed(project.id, [facts]), (_STORE, upload), then, ends=ends)
     return made[0][0] if made else None
 
 

@@ -319,7 +319,7 @@ def test_posts_of_the_same_series_in_opposite_orders_do_not_deadlock(client, wri
 
 
 def ingest(session: Session, document: dict[str, Any], key: str = "key") -> tuple[int, dict[str, Any]]:
-    return ingest_results(session, WRITER, key, json.dumps(document).encode(), now=NOW)
+    return ingest_results(session, lambda: WRITER, key, json.dumps(document).encode(), now=NOW)
 
 
 @pytest.fixture(params=["nothing known", "project and commit known"])

@@ -1,0 +1,206 @@
+"""Statements on the wire: sent to PostgreSQL together by libpq itself, each parsed there once a connection.
+
+psycopg's own pipeline looks at the socket after every step that it takes, and so costs short statements several times
+what they take themselves. Values become PostgreSQL's, and rows Python's, by psycopg's rules here too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import select
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg import adapt, errors, pq
+from psycopg.abc import Buffer, Transformer
+from psycopg.adapt import PyFormat
+from psycopg.pq.abc import PGconn, PGresult
+
+Statement = tuple[str, Mapping[str, Any]]
+"""SQL with places like `%(name)s`, and what stands there."""
+
+Rows = list[tuple[Any, ...]]
+
+Prepared = dict[bytes, bool]
+"""The names of what was parsed on a connection, the oldest first, and whether the server has it for certain."""
+
+MOST_PREPARED = 200
+"""How many statements a connection keeps parsed; one is several where the types of its values differ."""
+
+_PLACE = re.compile(r"%\((\w+)\)s|%%")
+
+
+def exchange(
+    connection: psycopg.Connection,
+    prepared: Prepared,
+    statements: Sequence[Statement],
+    *,
+    commits: bool = False,
+) -> list[Rows]:
+    """Return the rows of every statement; where no transaction is under way, one of default isolation begins.
+
+    Args:
+        connection: what they are sent on.
+        prepared: what it has parsed; brought up to date.
+        statements: what is sent.
+        commits: whether the transaction is committed after them.
+
+    Raises:
+        psycopg.Error: of the first that failed; those after it did not run.
+    """
+    status = connection.pgconn.transaction_status
+    begins = status == pq.TransactionStatus.IDLE and not connection.autocommit
+    around = ([_BEGIN] if begins else [], [_COMMIT] if commits else [])
+    try:
+        return _exchange(connection, prepared, statements, around)
+    except errors.InvalidSqlStatementName:
+        # Somebody, as psycopg after DDL, had the server forget all that was parsed on this connection.
+        doubt(prepared)
+        if not begins:
+            raise
+        connection.rollback()
+        return _exchange(connection, prepared, statements, around)
+
+
+def doubt(prepared: Prepared) -> None:
+    """Have all be parsed anew that is used again: the server may have forgotten it."""
+    prepared.update(dict.fromkeys(prepared, False))
+
+
+def _exchange(
+    connection: psycopg.Connection,
+    prepared: Prepared,
+    statements: Sequence[Statement],
+    around: tuple[list[_Command], list[_Command]],
+) -> list[Rows]:
+    transformer: Transformer = adapt.Transformer(connection)
+    bound = [_bound(transformer, *statement) for statement in statements]
+    before, after = around
+    its_own = [command for its in bound for command in _commands(prepared, its)]
+    commands = [*before, *_closed(prepared), *its_own, *after]
+    results = _sent(connection.pgconn, commands)
+    for result in results:
+        if result.status == pq.ExecStatus.FATAL_ERROR:
+            doubt(prepared)
+            raise errors.error_from_result(result, connection.info.encoding)
+    answers = (result for command, result in zip(commands, results, strict=True) if command.is_answered)
+    return [_rows(transformer, result) for result in answers]
+
+
+def _rows(transformer: Transformer, result: PGresult) -> Rows:
+    if result.status != pq.ExecStatus.TUPLES_OK:
+        return []
+    transformer.set_pgresult(result)
+    return transformer.load_rows(0, result.ntuples, tuple)
+
+
+class _Bound(NamedTuple):
+    """A statement with its values as PostgreSQL takes them."""
+
+    name: bytes
+    sql: bytes
+    values: Sequence[Buffer | None]
+    types: tuple[int, ...]
+    formats: Sequence[pq.Format] | None
+
+
+def _bound(transformer: Transformer, sql: str, values: Mapping[str, Any]) -> _Bound:
+    numbered, names = _numbered(sql)
+    own = transformer.dump_sequence([values[name] for name in names], [PyFormat.AUTO] * len(names))
+    types = tuple(transformer.types or ())
+    return _Bound(_name(numbered, types), numbered, own, types, transformer.formats)
+
+
+@lru_cache(maxsize=1_000)
+def _numbered(sql: str) -> tuple[bytes, tuple[str, ...]]:
+    """Return the statement with its places as PostgreSQL has them, `$1` to `$n`, and the names of those."""
+    numbers: dict[str, int] = {}
+
+    def place(found: re.Match[str]) -> str:
+        name: str | None = found[1]
+        return "%" if name is None else f"${numbers.setdefault(name, len(numbers) + 1)}"
+
+    return _PLACE.sub(place, sql).encode(), tuple(numbers)
+
+
+@lru_cache(maxsize=1_000)
+def _name(sql: bytes, types: tuple[int, ...]) -> bytes:
+    """Return what a statement with values of these types is called on every connection."""
+    return b"trip_" + hashlib.sha256(sql + repr(types).encode()).hexdigest()[:24].encode()
+
+
+class _Command(NamedTuple):
+    """A step of the protocol, and whether its result is what a statement returns."""
+
+    send: Callable[[PGconn], None]
+    is_answered: bool = False
+
+
+_BEGIN = _Command(lambda pgconn: pgconn.send_query_params(b"BEGIN", None))
+_COMMIT = _Command(lambda pgconn: pgconn.send_query_params(b"COMMIT", None))
+
+
+def _commands(prepared: Prepared, its: _Bound) -> list[_Command]:
+    """Return how a statement is run, which is parsed before that if it was not yet."""
+    run = _Command(
+        lambda pgconn: pgconn.send_query_prepared(its.name, its.values, its.formats, pq.Format.BINARY),
+        is_answered=True,
+    )
+    if prepared.get(its.name):
+        return [run]
+    prepared[its.name] = True
+    parse = _Command(lambda pgconn: pgconn.send_prepare(its.name, its.sql, its.types))
+    # To close what is not there is no error, and to parse what is there would be one.
+    return [_close(its.name), parse, run]
+
+
+def _closed(prepared: Prepared) -> list[_Command]:
+    """Return how the oldest are forgotten that are too many."""
+    oldest = list(prepared)[: -MOST_PREPARED or None] if len(prepared) > MOST_PREPARED else []
+    for name in oldest:
+        del prepared[name]
+    return [_close(name) for name in oldest]
+
+
+def _close(name: bytes) -> _Command:
+    return _Command(lambda pgconn: pgconn.send_close_prepared(name))
+
+
+def _sent(pgconn: PGconn, commands: Sequence[_Command]) -> list[PGresult]:
+    """Return the result of each command."""
+    pgconn.enter_pipeline_mode()
+    try:
+        for command in commands:
+            command.send(pgconn)
+        pgconn.pipeline_sync()
+        results = _received(pgconn)
+    except BaseException:
+        pgconn.finish()  # what of it is still under way is not known
+        raise
+    pgconn.exit_pipeline_mode()
+    return results
+
+
+def _received(pgconn: PGconn) -> list[PGresult]:
+    waiting = select.poll()
+    waiting.register(pgconn.socket, select.POLLIN | select.POLLOUT)
+    while pgconn.flush():
+        # A server that waits for us to read its answers reads no more of ours.
+        if any(event & ~select.POLLOUT for _, event in waiting.poll()):
+            pgconn.consume_input()
+    waiting.modify(pgconn.socket, select.POLLIN)
+    results: list[PGresult] = []
+    while True:
+        while pgconn.is_busy():
+            waiting.poll()
+            pgconn.consume_input()
+        result = pgconn.get_result()
+        if result is not None and result.status == pq.ExecStatus.PIPELINE_SYNC:
+            return results
+        if result is not None:
+            results.append(result)
+        elif pgconn.status == pq.ConnStatus.BAD:  # else None stands between the results of two commands
+            raise psycopg.OperationalError(pgconn.get_error_message())
