@@ -103,12 +103,12 @@ class Service:
                 due_s = outbox.next_due_s(session)
         return due_s if due_s is not None and due_s < self.settings.relay_interval_s else None
 
-    def relay_soon(self) -> None:
-        """Have the outbox relayed beside; what the broker does not take now, the clock's next tick sends.
+    def relay_soon(self, after_s: float = 0) -> None:
+        """Have the outbox relayed beside, after this time [s]; what the broker does not take, the clock's tick sends.
 
         It happens in the process that wrote the message: a hint reaches its agent without waiting for another's turn.
         """
-        self.relaying.soon()
+        self.relaying.soon(after_s)
 
     def close(self) -> None:
         """Close what was opened."""

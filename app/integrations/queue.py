@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -169,37 +170,49 @@ class Relay:
     def __init__(self, relay: Callable[[], float | None]) -> None:
         """Take what relays, and says after how long something is due next [s], None where that is for others to see."""
         self._relay = relay
-        self._wanted = threading.Event()
-        self._closing = threading.Event()
+        self._changed = threading.Condition()
+        self._wanted_at: float | None = None
+        self._is_closing = False
         self._thread: threading.Thread | None = None
-        self._lock = threading.Lock()
 
-    def soon(self) -> None:
-        """Have it relayed soon."""
-        with self._lock:
-            if self._thread is None and not self._closing.is_set():
+    def soon(self, after_s: float = 0) -> None:
+        """Have it relayed soon: as soon as what was written is due, which is after this time [s]."""
+        at = time.monotonic() + after_s
+        with self._changed:
+            if self._wanted_at is None or at < self._wanted_at:
+                self._wanted_at = at
+                self._changed.notify()
+            if self._thread is None and not self._is_closing:
                 self._thread = threading.Thread(target=self._run, name="relay", daemon=True)
                 self._thread.start()
-        self._wanted.set()
 
     def close(self) -> None:
         """Begin no more, and wait for what has begun, but not for long."""
-        with self._lock:
-            self._closing.set()
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify()
             thread = self._thread
-        self._wanted.set()
         if thread is not None:
             thread.join(LONGEST_END_S)
 
     def _run(self) -> None:
-        due_s: float | None = None
-        while True:
-            self._wanted.wait(due_s)
-            self._wanted.clear()
-            if self._closing.is_set():
-                return
+        while self._is_wanted():
             due_s = self._try()
-            self._closing.wait(PAUSE_S)
+            if due_s is not None:
+                self.soon(due_s)
+            with self._changed:
+                self._changed.wait_for(lambda: self._is_closing, PAUSE_S)
+
+    def _is_wanted(self) -> bool:
+        """Wait until it is to be relayed; False where there is nothing more to wait for."""
+        with self._changed:
+            while not self._is_closing:
+                left_s = None if self._wanted_at is None else self._wanted_at - time.monotonic()
+                if left_s is not None and left_s <= 0:
+                    self._wanted_at = None
+                    return True
+                self._changed.wait(left_s)
+        return False
 
     def _try(self) -> float | None:
         try:

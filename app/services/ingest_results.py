@@ -78,7 +78,10 @@ class _Posting:
         self._session, self._payload, self._now = session, payload, now
         named = [NamedSeries(r.benchmark, r.params_key, r.metric, r.version) for r in payload.results]
         digest = projects.environment_digest(*environment_facts(payload.environment))
-        self._found = postings.find(session, payload.project, payload.device_class, digest, named)
+        self._facts = facts_of(payload)
+        self._found = postings.find(
+            session, payload.project, self._facts, payload.device_class, digest, named
+        )
         self._principal = writer()
 
     def store(self, key: str | None, digest: str, *, ends: bool) -> tuple[int, dict[str, Any]]:
@@ -97,11 +100,12 @@ class _Posting:
             self._session,
             project,
             key,
-            facts_of(self._payload),
+            self._facts,
             [
                 new_result(self._payload, result, row, self._now, branch=branch)
                 for result, row in zip(self._payload.results, series, strict=True)
             ],
+            is_commit_known=self._found.is_commit_known,
             body_digest=digest,
             environment_id=self._environment(),
             answer=answer,

@@ -77,7 +77,7 @@ class HeldService(Service):
         super().__init__(settings)
         self.database = self.probed = database
 
-    def relay_soon(self) -> None:
+    def relay_soon(self, after_s: float = 0) -> None:
         """Relay nothing."""
 
     def close(self) -> None:

@@ -120,20 +120,29 @@ def completed(project_id: int, wanted: Sequence[CommitFacts]) -> Statement:
     return _COMPLETE_COMMITS, {"project_id": project_id, "rows": rows}
 
 
-_COMPLETE_COMMITS = """
+GIVEN_COMMIT = """
+    given(sha text, parent_sha text, branch text, authored_at timestamptz, author text, subject text, position int)
+"""
+"""What `CommitFacts` as JSON are read as."""
+
+IS_COVERED = """
+    ((known.parent_sha is not null or given.parent_sha is null)
+      and (known.branch is not null or given.branch is null)
+      and (known.authored_at is not null or given.authored_at is null)
+      and (known.author <> '' or given.author = '')
+      and (known.subject <> '' or given.subject = '')
+      and (known.position is not null or given.position is null))
+"""
+"""Whether nothing of what is `given` of a commit would add to what is `known`."""
+
+_COMPLETE_COMMITS = f"""
     insert into commit as known
       (project_id, sha, parent_sha, branch, authored_at, author, subject, position)
     select %(project_id)s, sha, parent_sha, branch, authored_at, author, subject, position
-    from json_to_recordset(%(rows)s::json) as given(
-      sha text, parent_sha text, branch text, authored_at timestamptz, author text, subject text, position int)
+    from json_to_recordset(%(rows)s::json) as {GIVEN_COMMIT}
     where (
-      select (known.parent_sha is not null or given.parent_sha is null)
-        and (known.branch is not null or given.branch is null)
-        and (known.authored_at is not null or given.authored_at is null)
-        and (known.author <> '' or given.author = '')
-        and (known.subject <> '' or given.subject = '')
-        and (known.position is not null or given.position is null)
-      from commit as known where project_id = %(project_id)s and known.sha = given.sha) is not true
+      select {IS_COVERED} from commit as known
+      where project_id = %(project_id)s and known.sha = given.sha) is not true
     order by sha  -- one order everywhere, so that none deadlock
     on conflict (project_id, sha) do update set
       parent_sha = coalesce(known.parent_sha, excluded.parent_sha),
@@ -142,7 +151,7 @@ _COMPLETE_COMMITS = """
       author = coalesce(nullif(known.author, ''), excluded.author),
       subject = coalesce(nullif(known.subject, ''), excluded.subject),
       position = coalesce(known.position, excluded.position)
-"""
+"""  # noqa: S608  # nothing of it is anybody's but ours
 
 
 def cases(session: Session, project_id: int, wanted: list[tuple[str, Params]]) -> dict[str, BenchmarkCase]:

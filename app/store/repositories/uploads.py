@@ -34,6 +34,7 @@ def store(
     facts: CommitFacts,
     results: Sequence[NewResult],
     *,
+    is_commit_known: bool,
     body_digest: str,
     environment_id: int,
     answer: dict[str, Any],
@@ -52,6 +53,7 @@ def store(
         key: what makes it one.
         facts: what is known of its commit.
         results: its results.
+        is_commit_known: whether these facts add nothing to what is known of the commit.
         body_digest: the document's SHA-256.
         environment_id: what it was measured in.
         answer: what is answered when it comes again.
@@ -70,7 +72,8 @@ def store(
         "rows": series_rows.as_rows(results),
         "audited": as_json({"project": project.name, "results": len(results)}),
     }
-    _, made, _ = in_one_trip(session, completed(project.id, [facts]), (_STORE, upload), then, ends=ends)
+    before = [] if is_commit_known else [completed(project.id, [facts])]
+    *_, made, _ = in_one_trip(session, *before, (_STORE, upload), then, ends=ends)
     return made[0][0] if made else None
 
 

@@ -116,6 +116,26 @@ def test_a_burst_is_relayed_at_once_and_then_after_a_pause(monkeypatch: pytest.M
     assert times[1] - times[0] >= 0.5
 
 
+def test_what_is_due_later_is_relayed_then_however_many_ask_meanwhile() -> None:
+    times: list[float] = []
+    relaying = Relay(lambda: times.append(time.monotonic()))
+    begun = time.monotonic()
+    while not times:
+        relaying.soon(0.2)
+        time.sleep(0.001)
+    assert times[0] >= begun + 0.2
+    relaying.close()
+
+
+def test_what_is_due_now_does_not_wait_for_what_is_due_later() -> None:
+    relayed = threading.Event()
+    relaying = Relay(relayed.set)
+    relaying.soon(3600)
+    relaying.soon()
+    assert relayed.wait(30)
+    relaying.close()
+
+
 def test_a_service_that_has_ended_relays_no_more(relaying: Service, queue: HeldQueue) -> None:
     relaying.relay_soon()
     relaying.close()
