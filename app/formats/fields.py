@@ -41,7 +41,7 @@ class FieldReader(Protocol):
         """Return the field's value; note what is wrong with it."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Field:
     """A key of an object: how its value is read, and whether it may be left out."""
 
@@ -64,23 +64,19 @@ def read_object(found: Any, fields: Mapping[str, Field], path: Path, problems: P
             )
     values = {}
     for key, field in fields.items():
-        if field.required and key not in found:
+        value = found.get(key)
+        if value is not None or (field.required and key in found):
+            values[key] = field.read(value, (*path, key), problems)
+        elif field.required:
             problems.add((*path, key), "missing", f"the key {shown(key)} is required")
-        elif field.required or found.get(key) is not None:
-            values[key] = field.read(found[key], (*path, key), problems)
     return values
 
 
 def read_name(found: Any, path: Path, problems: Problems) -> str:
     """Read a name: 1 to 255 bytes of text in normal form C, with nothing in it that steers a display."""
-    if isinstance(found, str) and not found:
+    if found == "":
         problems.add(path, "bad_length", f"the name is empty; write 1 to {MAX_NAME_B} bytes")
-    return _read_text(found, path, problems)
-
-
-def read_text(found: Any, path: Path, problems: Problems) -> str:
-    """Read a text that may be empty: at most 255 bytes, else as a name."""
-    return _read_text(found, path, problems)
+    return read_text(found, path, problems)
 
 
 def read_position(found: Any, path: Path, problems: Problems) -> int:
@@ -92,7 +88,8 @@ def read_position(found: Any, path: Path, problems: Problems) -> int:
     return found
 
 
-def _read_text(found: Any, path: Path, problems: Problems) -> str:
+def read_text(found: Any, path: Path, problems: Problems) -> str:
+    """Read a text that may be empty: at most 255 bytes, else as a name."""
     if not isinstance(found, str):
         problems.add(path, "bad_type", f"expected text, found {shown(found)}")
         return ""
@@ -150,16 +147,26 @@ def read_params(found: Any, path: Path, problems: Problems) -> Params:
     for name, value in found.items():
         read_name(name, (*path, name), problems)
         _read_scalar(value, (*path, name), problems)
-    if (size := len(params_key(found).encode())) > MAX_PARAMS_B:
+    return found
+
+
+def read_params_key(params: Params, path: Path, problems: Problems) -> str:
+    """Return parameters that were read as canonical JSON, which has at most 2 048 bytes."""
+    key = params_key(params)
+    if len(key) * _MOST_B > MAX_PARAMS_B and (size := len(key.encode())) > MAX_PARAMS_B:
         problems.add(
             path, "too_long", f"the parameters are {size} bytes of JSON; at most {MAX_PARAMS_B} are taken"
         )
-    return found
+    return key
+
+
+_MOST_B = 4
+"""The most bytes that a character takes."""
 
 
 def _read_scalar(found: Any, path: Path, problems: Problems) -> None:
     if isinstance(found, str):
-        _read_text(found, path, problems)
+        read_text(found, path, problems)
     elif isinstance(found, dict | list):
         problems.add(path, "bad_type", f"expected text, a number, true, false or null, found {shown(found)}")
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cached_property
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from app.domain.results import Better, Params
 from app.domain.units import all_to_base, to_base
@@ -22,13 +22,13 @@ from app.formats.fields import (
     read_name,
     read_object,
     read_params,
+    read_params_key,
     read_position,
     read_text,
     read_time,
 )
 from app.formats.problems import Path, Problems, shown
 from app.formats.strict_json import read_json
-from workers.protocol import params_key
 
 MAX_RESULTS = 10_000
 MAX_VALUES = 100_000
@@ -45,8 +45,7 @@ _NEVER_NEGATIVE = ("s", "B", "J")
 """Base units of time, memory and energy, also per something: `J/token`."""
 
 
-@dataclass(frozen=True)
-class PostedResult:
+class PostedResult(NamedTuple):
     """The values of one metric of one case, at least one, in order and in the base unit `unit`.
 
     `low` and `high` are the spread that a summary tells, where nobody kept the measurements, else the smallest and
@@ -63,12 +62,9 @@ class PostedResult:
     low: float
     high: float
     flags: tuple[str, ...]
-    version: str = ""
-
-    @cached_property
-    def params_key(self) -> str:
-        """The parameters as canonical JSON."""
-        return params_key(self.params)
+    version: str
+    params_key: str
+    """The parameters as canonical JSON."""
 
 
 @dataclass(frozen=True)
@@ -161,21 +157,22 @@ def _read_result(found: Any, path: Path, problems: Problems) -> PostedResult | N
     if len(problems) > before:
         return None
     values, unit = all_to_base(fields["values"], fields["unit"])
-    _check_range(values, unit, (*path, "values"), problems)
-    low, high = (
-        _bound(fields, key, pick, values, path, problems) for key, pick in (("low", min), ("high", max))
-    )
+    smallest, largest = min(values), max(values)
+    if largest > MAX_MAGNITUDE or smallest < _least(unit):
+        _name_what_is_beyond(values, unit, (*path, "values"), problems)
+    params = fields.get("params", {})
     return PostedResult(
         benchmark=fields["benchmark"],
-        params=fields.get("params", {}),
+        params=params,
         metric=fields["metric"],
         unit=unit,
         better=fields["better"],
         values=values,
-        low=low,
-        high=high,
-        flags=_flags(fields["values"]),
+        low=_bound(fields, "low", min, smallest, path, problems) if "low" in fields else smallest,
+        high=_bound(fields, "high", max, largest, path, problems) if "high" in fields else largest,
+        flags=_flags(fields["values"], is_constant=smallest == largest),
         version=fields.get("version", ""),
+        params_key=read_params_key(params, (*path, "params"), problems),
     )
 
 
@@ -183,14 +180,16 @@ def _read_values(found: Any, path: Path, problems: Problems) -> list[int | float
     if not isinstance(found, list) or not found:
         problems.add(path, "bad_type", f"expected a list of at least one number, found {_list_shown(found)}")
         return []
-    if not all(map(_is_number, found)):
+    if (
+        not set(map(type, found)) <= _NUMBERS
+        or not -MAX_MAGNITUDE <= min(found) <= max(found) <= MAX_MAGNITUDE
+    ):
         for index, value in enumerate(found):
             _read_number(value, (*path, index), problems)
     return found
 
 
-def _is_number(found: Any) -> bool:
-    return type(found) in (int, float) and -MAX_MAGNITUDE <= found <= MAX_MAGNITUDE
+_NUMBERS = {int, float}
 
 
 def _read_number(found: Any, path: Path, problems: Problems) -> None:
@@ -208,40 +207,42 @@ def _read_bound(found: Any, path: Path, problems: Problems) -> float:
 def _bound(
     fields: dict[str, Any],
     key: str,
-    pick: Callable[..., float],
-    values: tuple[float, ...],
+    pick: Callable[[float, float], float],
+    value: float,
     path: Path,
     problems: Problems,
 ) -> float:
-    """Return the end of the spread on one side of the values, in the base unit as they are."""
-    if key not in fields:
-        return pick(values)
+    """Return the end of the spread beyond the outermost value on one side, in the base unit as that is."""
     bound, unit = to_base(fields[key], fields["unit"])
-    if pick(bound, *values) != bound:
-        what = f"{bound:g} {unit} is on the wrong side of the value {pick(values):g} {unit}"
+    if pick(bound, value) != bound:
+        what = f"{bound:g} {unit} is on the wrong side of the value {value:g} {unit}"
         problems.add((*path, key), "out_of_range", what)
     return bound
 
 
-def _check_range(values: Sequence[float], unit: str, path: Path, problems: Problems) -> None:
-    may_be_negative = unit.partition("/")[0] not in _NEVER_NEGATIVE
-    if (-MAX_MAGNITUDE if may_be_negative else 0) <= min(values) and max(values) <= MAX_MAGNITUDE:
-        return
+@lru_cache(maxsize=256)
+def _least(unit: str) -> float:
+    """Return the smallest value that there is in a base unit."""
+    return 0 if unit.partition("/")[0] in _NEVER_NEGATIVE else -MAX_MAGNITUDE
+
+
+def _name_what_is_beyond(values: Sequence[float], unit: str, path: Path, problems: Problems) -> None:
     for index, value in enumerate(values):
         if abs(value) > MAX_MAGNITUDE:
             problems.add((*path, index), "out_of_range", f"{value:g} {unit} is beyond ±{MAX_MAGNITUDE:g}")
-        elif value < 0 and not may_be_negative:
+        elif value < _least(unit):
             what = f"{value:g} {unit} is negative; time, memory and energy never are"
             problems.add((*path, index), "negative", what)
 
 
-def _flags(values: list[int | float]) -> tuple[str, ...]:
+def _flags(values: list[int | float], *, is_constant: bool) -> tuple[str, ...]:
+    """Return what is to be said of values as they came; `is_constant` where they are one value in the base unit."""
     flags = []
-    if not any(values):
+    if is_constant and not any(values):
         flags.append("all_zero")
-    elif len(values) > 1 and min(values) == max(values):
+    elif is_constant and len(values) > 1 and min(values) == max(values):
         flags.append("constant")
-    if any(type(value) is int and abs(value) > EXACT_INTEGERS for value in values):
+    if int in map(type, values) and any(type(its) is int and abs(its) > EXACT_INTEGERS for its in values):
         flags.append("integer_above_2_53")
     return tuple(flags)
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.errors import PayloadError
+from app.formats import strict_json
 from app.formats.strict_json import MAX_DEPTH, read_json
 
 JSON_VALUES = st.recursive(
@@ -35,6 +36,41 @@ def test_what_is_json_is_read_as_it_was_written(value):
     assert read_json(json.dumps(value).encode()) == value
 
 
+NUMBERS = st.from_regex(r"-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,25})?([eE][+-]?[0-9]{1,3})?", fullmatch=True)
+BLANKS = st.sampled_from(["", " ", "\t", "\r\n  "])
+
+
+def as_told(read, body):
+    """Return the document, or what is said against it."""
+    try:
+        return json.dumps(read(body))
+    except PayloadError as refused:
+        return refused.problems
+
+
+@given(NUMBERS)
+def test_a_number_is_the_double_next_to_it(written):
+    assert as_told(read_json, written.encode()) == as_told(strict_json._read_closely, written.encode())
+
+
+@given(JSON_VALUES, BLANKS, BLANKS, st.booleans())
+def test_however_it_is_laid_out_it_is_the_same(value, before, after, is_ascii):
+    written = json.dumps(value, separators=(f"{after},{before}", f"{before}:{after}"), ensure_ascii=is_ascii)
+    assert read_json(written.encode()) == value
+
+
+KEYS = st.sampled_from(["a", "b", ":", '\\":', "c :", "\u00e4"])
+
+
+@given(st.lists(st.tuples(KEYS, BLANKS, KEYS), max_size=4))
+def test_a_key_that_stands_twice_is_never_lost(entries):
+    written = (f"{json.dumps(key)}{blank}:{json.dumps(text)}" for key, blank, text in entries)
+    body = "{" + ",".join(written) + "}"
+    assert as_told(read_json, body.encode()) == as_told(strict_json._read_closely, body.encode())
+    is_taken = len({key for key, *_ in entries}) == len(entries)
+    assert isinstance(as_told(read_json, body.encode()), str) is is_taken
+
+
 @pytest.mark.parametrize(
     ("body", "problems"),
     [
@@ -49,6 +85,9 @@ def test_what_is_json_is_read_as_it_was_written(value):
         (b"NaN", [("body", "not_finite")]),
         (b'{"a": [1, NaN, -Infinity]}', [("a[1]", "not_finite"), ("a[2]", "not_finite")]),
         (b'{"a": 1e400}', [("a", "not_finite")]),
+        (b'{"a": -1E+400}', [("a", "not_finite")]),
+        (b"1" * 310 + b".5", [("body", "not_finite")]),
+        (b"[1" + b"0" * 290 + b"e99]", [("[0]", "not_finite")]),
         (b'{"a": 1, "a": 1}', [("a", "duplicate_key")]),
         (b'{"x": [{"a": 1, "b": 2, "b": 3}]}', [("x[0].b", "duplicate_key")]),
         (b'{"a": NaN, "a": 1}', [("a", "duplicate_key")]),
