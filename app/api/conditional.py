@@ -31,6 +31,12 @@ class StoredRoute(Route):
         return conditional
 
 
+class ReadingRoute(StoredRoute):
+    """Such a route, whose endpoints only read."""
+
+    READS = True
+
+
 def _tagged(request: Request, response: Response) -> Response:
     tag = f'W/"{hashlib.sha256(response.body).hexdigest()[:32]}"'
     told = {"ETag": tag, "Cache-Control": PRIVATE, "Vary": "Authorization, Cookie"}

@@ -104,6 +104,20 @@ def as_reader(principal: Principal, service: Service) -> Principal:
     return reader
 
 
+def get_coming_reader(asked: Asked) -> Callable[[], Principal | None]:
+    """Return what returns who reads as `get_reader` does, for an endpoint whose first trip tells whose a token is."""
+    if not asked.request.headers.get("authorization"):
+        reader = asked.of(get_reader)
+        return lambda: reader
+    its = asked.of(get_presenting)
+
+    def coming() -> Principal:
+        return as_reader(its(), asked.service)
+
+    asked.admissions.append(coming)
+    return coming
+
+
 def allowed(scope: Scope) -> Callable[[Asked], Principal]:
     """Return what lets in only principals with this scope."""
 
@@ -141,6 +155,7 @@ def get_agent(asked: Asked) -> Principal:
 
 
 Reader = Annotated[Principal | None, Found(get_reader)]
+ComingReader = Annotated[Callable[[], Principal | None], Found(get_coming_reader)]
 WorkerPrincipal = Annotated[Principal, Found(get_agent)]
 JobCreator = Annotated[Principal, Found(allowed(Scope.JOBS_CREATE))]
 AlertWriter = Annotated[Principal, Found(allowed(Scope.ALERTS_WRITE))]

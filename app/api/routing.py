@@ -110,21 +110,26 @@ def _signature(endpoint: Callable[..., Any]) -> inspect.Signature:
 
 
 @contextmanager
-def asking(request: Request) -> Iterator[Asked]:
+def asking(request: Request, *, reads: bool = False) -> Iterator[Asked]:
     """Yield the request with a session, which commits at the end of the block, or rolls back if the block raises.
 
-    What follows is done then. An endpoint's has committed before the framework makes JSON of what it returned.
+    What follows is done then. An endpoint's has committed before the framework makes JSON of what it returned. The
+    session of one that only `reads` has nothing to commit.
     """
     service: Service = request.app.state.service
-    with service.database.session() as session:
+    with service.database.reading() if reads else service.database.session() as session:
         asked = Asked(request, service, session)
         yield asked
     for act in asked.afterwards:
         act()
 
 
-def in_one_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+def in_one_thread(endpoint: Callable[..., Any], *, reads: bool = False) -> Callable[..., Any]:
     """Return the endpoint with its session and all that is found by it: a function of what is left, and the request.
+
+    Args:
+        endpoint: the endpoint.
+        reads: whether it only reads.
 
     Raises:
         TypeError: it is a coroutine, in which nothing may wait.
@@ -144,7 +149,7 @@ def in_one_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(endpoint)
     def answered(**given: Any) -> Any:
         request = given[own] if own else given.pop(REQUEST)
-        with asking(request) as asked:
+        with asking(request, reads=reads) as asked:
             its = {name: asked.of(find) for name, find in found.items()}
             if not asked.admissions:
                 asked.admit()
@@ -172,9 +177,12 @@ REFUSED = (RequestValidationError, AccessError, PayloadError, TooLargeError)
 class Route(APIRoute):
     """A route whose endpoint may have parameters that are `Found`."""
 
+    READS = False
+    """Whether endpoints only read."""
+
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         self._found = finders(endpoint)
-        super().__init__(path, in_one_thread(endpoint), **options)
+        super().__init__(path, in_one_thread(endpoint, reads=self.READS), **options)
 
     def get_route_handler(self) -> Handler:
         """Return what answers a request; whoever may not ask is told that first, and then what is wrong with it."""

@@ -14,9 +14,9 @@ from app.api.answers.series import (
     TrendAnswer,
     TrendPointsAnswer,
 )
-from app.api.conditional import StoredRoute
+from app.api.conditional import ReadingRoute
 from app.api.cursors import position, with_next
-from app.api.deps import Reader, ServiceDep, SessionDep
+from app.api.deps import ComingReader, Reader, ServiceDep, SessionDep
 from app.api.describing import answers
 from app.api.fields import Selection
 from app.api.parameters import NO_NUL, Cursor, Fields, Limit, Name, Project, SeriesId
@@ -29,7 +29,7 @@ from app.services.query_series import list_series, series_points
 from app.services.read_trend import COLUMNS, read_trend
 from app.services.trend_document import trend_document
 
-router = Router(prefix="/api/v1", tags=["series"], route_class=StoredRoute)
+router = Router(prefix="/api/v1", tags=["series"], route_class=ReadingRoute)
 
 Side = Annotated[
     str,
@@ -93,7 +93,7 @@ def get_points(
 @router.get("/series/{series_id}/trend", responses=answers(TrendAnswer, 404))
 def get_trend(
     session: SessionDep,
-    reader: Reader,
+    reader: ComingReader,
     series_id: SeriesId,
     branch: Annotated[Name | None, Query(description="The branch; left out: the project's.")] = None,
     first: Annotated[int, Query(ge=0, lt=2**31, description="The first row to show.")] = 0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import NamedTuple, overload
@@ -13,7 +13,7 @@ from app.domain.errors import NotFoundError
 from app.domain.thinning import thinned
 from app.services.access import Principal
 from app.services.query_changes import moved_worse
-from app.services.query_runs import name_of_run
+from app.services.query_runs import upload_name
 from app.services.read_marks import CONTROL_WIDTH, NO_MARKS, TrendMarks, arrivals_of, read_marks, rows_to_tell
 from app.services.series_document import unseen_series
 from app.services.visibility import may_see
@@ -149,7 +149,7 @@ class Trend:
 
 def read_trend(
     session: Session,
-    principal: Principal | None,
+    reader: Callable[[], Principal | None],
     series_id: int,
     *,
     branch: str | None = None,
@@ -162,7 +162,7 @@ def read_trend(
 
     Args:
         session: the session.
-        principal: who reads.
+        reader: returns who reads; not asked before the history is.
         series_id: the series.
         branch: of the history; None for the project's own, or where it has none there, the longest.
         first: the first row to show, 0 is the oldest point.
@@ -173,7 +173,7 @@ def read_trend(
     Raises NotFoundError for a series that is not there or may not be seen, and for a branch that has no history.
     """
     its = trends.history(session, series_id, branch, most_changes=MOST_CHANGES)
-    if its is None or not may_see(principal, its.project.id):
+    if its is None or not may_see(reader(), its.project.id):
         raise unseen_series(series_id)
     if branch is not None:
         _refuse_unknown(branch, its)
@@ -238,7 +238,7 @@ def _points(its: History, rows: Sequence[int], behind: Behind) -> TrendPoints:
 
 def name_of_source(source: int) -> str:
     """Return the name of a run, or of the upload whose id it is with its sign turned."""
-    return name_of_run(source, None) if source > 0 else name_of_run(None, -source or None)
+    return upload_name(-source) if source < 0 else str(source or None)
 
 
 def _change(row: ChangeRow, better: str) -> TrendChange:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from pydantic_core import from_json
 from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
 from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.orm import Session, sessionmaker
@@ -43,6 +44,7 @@ def make_engine(url: str, *, pool_size: int = 10) -> Engine:
         pool_size=pool_size,
         max_overflow=pool_size,
         connect_args={"options": options, "application_name": "ratchet", "connect_timeout": 5},
+        json_deserializer=from_json,
     )
     replace_dead_connections(engine)
     know_what_is_forgotten(engine)
@@ -106,11 +108,19 @@ class Database:
         self.connections_most = 2 * pool_size
         """How many connections there may be at once."""
         self._sessions = sessionmaker(self.engine, expire_on_commit=False)
+        reading = self.engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._readings = sessionmaker(reading, expire_on_commit=False)
 
     @contextmanager
     def session(self) -> Iterator[Session]:
         """Yield a session; it is committed at the end of the block, or rolled back if the block raises."""
         with self._sessions.begin() as session:
+            yield session
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """Yield a session that only reads: each statement is a transaction, so that none has to be begun or ended."""
+        with self._readings.begin() as session:
             yield session
 
     def close(self) -> None:

@@ -80,7 +80,7 @@ def show_series(
     """
     trend = read_trend(
         session,
-        viewer,
+        lambda: viewer,
         series_id,
         branch=branch or None,
         first=first or 0,
