@@ -28,6 +28,14 @@ def own(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> Iterator[Runn
     stop(its)
 
 
+@pytest.fixture(scope="module")
+def struck(folder: Path) -> Iterator[Running]:
+    """A service that is struck by one test after the other, and goes on each time."""
+    its = start_up(folder / "struck", env=simulated(folder, "struck"))
+    yield its
+    stop(its)
+
+
 class LongCheck:
     """A `ratchet check`, measured long enough to break something meanwhile; one that is as quick takes longest."""
 
@@ -90,10 +98,10 @@ def kill(needle: str) -> Callable[[Running], None]:
     ids=["worker killed", "api killed", "tasks killed", "redis emptied"],
 )
 def test_check_ends_with_its_verdict_whatever_is_struck(
-    own: Running, toy: ToyRepository, strike: Callable[[Running], None]
+    struck: Running, toy: ToyRepository, strike: Callable[[Running], None]
 ) -> None:
-    check = LongCheck(own, toy)
-    strike(own)
+    check = LongCheck(struck, toy)
+    strike(struck)
     status, out, err = check.end()
     assert status == 1, err
     assert json.loads(out)["conclusion"] == "regressed"
@@ -140,13 +148,13 @@ def processes_that_name(text: str) -> list[str]:
     return found
 
 
-def test_ctrl_c_cancels_the_check_and_frees_the_device(own: Running, toy: ToyRepository) -> None:
-    check = LongCheck(own, toy)
+def test_ctrl_c_cancels_the_check_and_frees_the_device(struck: Running, toy: ToyRepository) -> None:
+    check = LongCheck(struck, toy)
     check.process.send_signal(signal.SIGINT)
     status, _, _ = check.end()
     assert status == 130
-    wait_for(lambda: first_check(own)["state"] == "complete")
-    assert first_check(own)["conclusion"] == "not_measured"
+    wait_for(lambda: first_check(struck)["state"] == "complete")
+    assert first_check(struck)["conclusion"] == "not_measured"
 
 
 def test_second_up_on_the_same_folder_says_where_the_first_runs(running: Running) -> None:
