@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
@@ -42,12 +43,16 @@ async def get_service(request: Request) -> Service:
 ServiceDep = Annotated[Service, Depends(get_service)]
 
 
-def relay_afterwards(asked: Asked) -> None:
-    """Have relayed what the endpoint puts into the outbox, as soon as that is stored."""
-    asked.afterwards.append(asked.service.relay_soon)
+def relayed(after_s: float = 0) -> Callable[[Asked], None]:
+    """Return what has relayed what the endpoint puts into the outbox, as soon as that is stored and due [s]."""
+
+    def find(asked: Asked) -> None:
+        asked.afterwards.append(partial(asked.service.relay_soon, after_s))
+
+    return find
 
 
-Relayed = Annotated[None, Found(relay_afterwards)]
+Relayed = Annotated[None, Found(relayed())]
 """Of an endpoint from which something follows: it is not left to the clock to find that."""
 
 
@@ -105,8 +110,11 @@ def as_reader(principal: Principal, service: Service) -> Principal:
 
 
 def get_coming_reader(asked: Asked) -> Callable[[], Principal | None]:
-    """Return what returns who reads as `get_reader` does, for an endpoint whose first trip tells whose a token is."""
-    if not asked.request.headers.get("authorization"):
+    """Return what returns who reads as `get_reader` does, for an endpoint whose first trip tells whose a token is.
+
+    Where reading is not open to all, nothing is looked up for whoever may turn out not to read.
+    """
+    if not (asked.request.headers.get("authorization") and asked.service.settings.anonymous_read):
         reader = asked.of(get_reader)
         return lambda: reader
     its = asked.of(get_presenting)

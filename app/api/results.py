@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from functools import partial
 from typing import Annotated
 
 from app.api.answers.results import BatchAnswer, PostedDocument, StoredAnswer
-from app.api.deps import Body, ComingWriter, ResultWriter, SessionDep
+from app.api.deps import Body, ComingWriter, ResultWriter, SessionDep, relayed
 from app.api.describing import answers, takes
 from app.api.rendering import PlainJSON
 from app.api.routing import Asked, Found, Router
@@ -33,12 +32,7 @@ def get_key(asked: Asked) -> str | None:
     return asked.request.headers.get("idempotency-key")
 
 
-def announce_afterwards(asked: Asked) -> None:
-    """Have the announcement of what the endpoint stores relayed when it is due."""
-    asked.afterwards.append(partial(asked.service.relay_soon, TOGETHER_S))
-
-
-Announced = Annotated[None, Found(announce_afterwards)]
+AnnouncementRelayed = Annotated[None, Found(relayed(TOGETHER_S))]
 IdempotencyKey = Annotated[str | None, Found(get_key)]
 
 router = Router(prefix="/api/v1/results", tags=["results"])
@@ -54,7 +48,7 @@ WRITING = (409, 413, 507)
     openapi_extra=takes(PostedDocument, DOCUMENT) | IDEMPOTENT,
 )
 def post_results(
-    body: Body, session: SessionDep, writer: ComingWriter, key: IdempotencyKey, _then: Announced
+    body: Body, session: SessionDep, writer: ComingWriter, key: IdempotencyKey, _then: AnnouncementRelayed
 ) -> PlainJSON:
     """Store results; the same document again is answered 200 with the same body."""
     status, answer = ingest_results(session, writer, key, body, now=datetime.now(UTC), ends=True)
@@ -70,7 +64,7 @@ def post_batch(
     body: Body,
     session: SessionDep,
     principal: ResultWriter,
-    _then: Announced,
+    _then: AnnouncementRelayed,
 ) -> PlainJSON:
     """Store many documents, one a line; each is stored or refused by itself, and none twice."""
     answer = ingest_batch(session, principal, body, now=datetime.now(UTC))

@@ -19,9 +19,11 @@ from fastapi import APIRouter, Request, Response, params
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session
+from starlette.exceptions import HTTPException
 
-from app.domain.errors import AccessError, PayloadError, RatchetError, TooLargeError
+from app.domain.errors import RatchetError
 from app.wiring import Service
 
 Value = TypeVar("Value")
@@ -153,11 +155,7 @@ def in_one_thread(endpoint: Callable[..., Any], *, reads: bool = False) -> Calla
             its = {name: asked.of(find) for name, find in found.items()}
             if not asked.admissions:
                 asked.admit()
-            try:
-                answer = endpoint(**its, **given)
-            except RatchetError:
-                asked.admit()
-                raise
+            answer = endpoint(**its, **given)
             asked.admit()
             return answer
 
@@ -170,7 +168,7 @@ def in_one_thread(endpoint: Callable[..., Any], *, reads: bool = False) -> Calla
     return answered
 
 
-REFUSED = (RequestValidationError, AccessError, PayloadError, TooLargeError)
+REFUSED = (RequestValidationError, RatchetError, HTTPException, DataError, IntegrityError)
 """What is wrong with a question: it is told to whoever may ask it."""
 
 
@@ -183,6 +181,9 @@ class Route(APIRoute):
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         self._found = finders(endpoint)
         super().__init__(path, in_one_thread(endpoint, reads=self.READS), **options)
+        writing = (self.methods or set()) - {"GET", "HEAD"}
+        if self.READS and writing:
+            raise TypeError(f"{path} only reads, and takes {', '.join(sorted(writing))}")
 
     def get_route_handler(self) -> Handler:
         """Return what answers a request; whoever may not ask is told that first, and then what is wrong with it."""
@@ -199,7 +200,11 @@ class Route(APIRoute):
         return admitted if self._found else handle
 
     def _straight(self) -> Handler | None:
-        """Return what calls an endpoint for which there is nothing to do for the framework: all it takes is ours."""
+        """Return what calls an endpoint for which there is nothing to do for the framework: all it takes is ours.
+
+        Of dependencies only the route's own are seen, none that a router or the application is given: who may ask is
+        said by parameters.
+        """
         signature, read = _signature(self.endpoint), readers(self.endpoint)
         others = signature.parameters.keys() - self._found.keys() - read.keys()
         answer = signature.return_annotation

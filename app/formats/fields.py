@@ -41,7 +41,7 @@ class FieldReader(Protocol):
         """Return the field's value; note what is wrong with it."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Field:
     """A key of an object: how its value is read, and whether it may be left out."""
 
@@ -137,7 +137,10 @@ def read_better(found: Any, path: Path, problems: Problems) -> Better:
 
 
 def read_params(found: Any, path: Path, problems: Problems) -> Params:
-    """Read a case's parameters: at most 32 names, each with a text, a number, a truth value or null."""
+    """Read a case's parameters: at most 32 names, each with a text, a number, a truth value or null.
+
+    How long they may be is for `read_params_key` to say.
+    """
     if not isinstance(found, dict):
         problems.add(path, "bad_type", f"expected an object, found {shown(found)}")
         return {}

@@ -160,7 +160,7 @@ def _read_result(found: Any, path: Path, problems: Problems) -> PostedResult | N
     smallest, largest = min(values), max(values)
     if largest > MAX_MAGNITUDE or smallest < _least(unit):
         _name_what_is_beyond(values, unit, (*path, "values"), problems)
-    params = fields.get("params", {})
+    params, params_key = fields.get("params", ({}, "{}"))
     return PostedResult(
         benchmark=fields["benchmark"],
         params=params,
@@ -172,7 +172,7 @@ def _read_result(found: Any, path: Path, problems: Problems) -> PostedResult | N
         high=_bound(fields, "high", max, largest, path, problems) if "high" in fields else largest,
         flags=_flags(fields["values"], is_constant=smallest == largest),
         version=fields.get("version", ""),
-        params_key=read_params_key(params, (*path, "params"), problems),
+        params_key=params_key,
     )
 
 
@@ -197,6 +197,12 @@ def _read_number(found: Any, path: Path, problems: Problems) -> None:
         problems.add(path, "not_a_number", f"expected a number, found {shown(found)}")
     elif abs(found) > MAX_MAGNITUDE:
         problems.add(path, "out_of_range", f"{shown(found)} is beyond ±{MAX_MAGNITUDE:g}")
+
+
+def _read_params(found: Any, path: Path, problems: Problems) -> tuple[Params, str]:
+    """Read a case's parameters, with themselves as canonical JSON."""
+    params = read_params(found, path, problems)
+    return params, read_params_key(params, path, problems)
 
 
 def _read_bound(found: Any, path: Path, problems: Problems) -> float:
@@ -253,7 +259,7 @@ def _list_shown(found: Any) -> str:
 
 _RESULT = {
     "benchmark": Field(read_name),
-    "params": Field(read_params, required=False),
+    "params": Field(_read_params, required=False),
     "metric": Field(read_name),
     "unit": Field(read_name),
     "better": Field(read_better),

@@ -185,27 +185,35 @@ def principal_of_token(session: Session, text: str) -> Principal:
 
 
 def presenting(session: Session, text: str) -> Callable[[], Principal]:
-    """Look for the token with the session's next trip, and return what does as `principal_of_token` then."""
+    """Look for the token with the session's next trip, and return what does as `principal_of_token` then.
+
+    Raises AccessError at once for what is no token of ours.
+    """
     parts = text.split("_")
-    is_ours = len(parts) == 3 and parts[0] == PREFIX
-    found = access.live_token(session, parts[1], noted_for=NOTE_USE_EVERY) if is_ours else None
+    if len(parts) != 3 or parts[0] != PREFIX:
+        raise _not_valid()
+    found = access.live_token(session, parts[1], noted_for=NOTE_USE_EVERY)
 
     @cache
     def principal() -> Principal:
-        row = found() if found else None
+        row = found()
         presented = digest(parts[-1])
         stored = row.secret_sha256 if row else digest("")
         if not hmac.compare_digest(presented, stored) or row is None:
-            raise AccessError(
-                "the token is not valid here: give a live one as `Authorization: Bearer …` "
-                "(RATCHET_TOKEN; `ratchet up` keeps the administrator's in DATA_DIR/admin-token)",
-                code="unauthenticated",
-            )
+            raise _not_valid()
         if not row.is_noted:
             access.note_use(session, row.id)
         return principal_of(session, row)
 
     return principal
+
+
+def _not_valid() -> AccessError:
+    return AccessError(
+        "the token is not valid here: give a live one as `Authorization: Bearer …` "
+        "(RATCHET_TOKEN; `ratchet up` keeps the administrator's in DATA_DIR/admin-token)",
+        code="unauthenticated",
+    )
 
 
 def is_issued(session: Session, text: str) -> bool:

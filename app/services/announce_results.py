@@ -8,8 +8,9 @@ from datetime import timedelta
 from sqlalchemy.orm import Session
 
 from app.config import ServiceSettings
-from app.store.pipeline import Statement, in_one_trip
+from app.store.pipeline import in_one_trip
 from app.store.repositories import history, outbox
+from app.store.wire import Statement
 
 TOPIC = "series.examine"
 

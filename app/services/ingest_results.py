@@ -27,8 +27,8 @@ from app.store.tables import Project, Upload
 ARM = "head"
 """A posted document is about one commit: its results stand where a run's newer commit stands."""
 
-QUICK_B = 64 * 1024
-"""What is longer is not read for whoever may not post it [B]; less is read in less time than that takes to find out."""
+QUICK_B = 4 * 1024
+"""What is longer is not read for whoever may not post it [B]; less is read in a millisecond."""
 
 _KEY = re.compile(r"[\x20-\x7e]{1,255}")
 
@@ -49,7 +49,8 @@ def ingest_results(
 
     Args:
         session: the session; flushed, and not committed unless this `ends` it.
-        writer: returns who posts, or raises AccessError; not asked before something is looked up anyway.
+        writer: returns who posts, or raises AccessError; asked before a long document is read, and for a short one when
+            something is looked up anyway.
         key: the caller's idempotency key; without one the body's digest is the key.
         body: the document, as app.formats.results_payload reads it.
         now: the time of receipt.

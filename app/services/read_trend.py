@@ -13,7 +13,7 @@ from app.domain.errors import NotFoundError
 from app.domain.thinning import thinned
 from app.services.access import Principal
 from app.services.query_changes import moved_worse
-from app.services.query_runs import upload_name
+from app.services.query_runs import name_of_run, upload_name
 from app.services.read_marks import CONTROL_WIDTH, NO_MARKS, TrendMarks, arrivals_of, read_marks, rows_to_tell
 from app.services.series_document import unseen_series
 from app.services.visibility import may_see
@@ -238,7 +238,7 @@ def _points(its: History, rows: Sequence[int], behind: Behind) -> TrendPoints:
 
 def name_of_source(source: int) -> str:
     """Return the name of a run, or of the upload whose id it is with its sign turned."""
-    return upload_name(-source) if source < 0 else str(source or None)
+    return upload_name(-source) if source < 0 else name_of_run(source or None, None)
 
 
 def _change(row: ChangeRow, better: str) -> TrendChange:

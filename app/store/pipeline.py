@@ -6,7 +6,7 @@ before it waited for a lock.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,7 @@ from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from app.store.wire import Rows, doubt, exchange
-from app.store.wire import Statement as Statement
+from app.store.wire import Rows, Statement, doubt, exchange
 
 _DIALECT = PGDialect_psycopg()  # type: ignore[no-untyped-call]
 
@@ -29,25 +28,35 @@ def in_one_trip(session: Session, *statements: Statement, ends: bool = False) ->
     Args:
         session: its transaction is what they run in.
         statements: what is sent.
-        ends: whether the transaction is committed in the same trip, as nothing else belongs to it.
+        ends: whether the transaction is committed in the same trip. Then nothing else belongs to it, and whoever asks
+            is known to be allowed to.
 
     Raises:
         DBAPIError: SQLAlchemy's own for the first that failed; those after it did not run.
     """
     session.flush()
-    joining: list[_Joining] = session.info.pop(_JOINING, [])
+    joining: list[_Joining] = session.info.get(_JOINING, [])
     sent = [*(its.statement for its in joining), *statements]
-    pooled = session.connection().connection
-    connection = pooled.driver_connection
-    assert isinstance(connection, psycopg.Connection)
-    try:
-        answers = exchange(connection, pooled.info.setdefault(_PREPARED, {}), sent, commits=ends)
-    except psycopg.Error as error:
-        text = "; ".join(query for query, _ in sent)
-        raise DBAPIError.instance(text, None, error, psycopg.Error) from error
+    answers = _sent(session.connection(), sent, ends=ends)
     for its, rows in zip(joining, answers, strict=False):
         its.rows = rows
+    session.info.pop(_JOINING, None)
     return answers[len(joining) :]
+
+
+def _sent(connection: Connection, statements: Sequence[Statement], *, ends: bool) -> list[Rows]:
+    driver = _driver(connection)
+    try:
+        return exchange(
+            driver, connection.connection.info.setdefault(_PREPARED, {}), statements, commits=ends
+        )
+    except BaseException as error:
+        if driver.closed:
+            connection.invalidate()  # else the rollback that follows would fail, and its error be told
+        if not isinstance(error, psycopg.Error):
+            raise
+        text = "; ".join(query for query, _ in statements)
+        raise DBAPIError.instance(text, None, error, psycopg.Error) from error
 
 
 def with_the_next(session: Session, statement: Statement) -> Callable[[], Rows]:
@@ -78,7 +87,6 @@ class _Joining:
 _JOINING = "joining"
 """Where a session keeps what waits for its next trip."""
 
-
 _PREPARED = "prepared"
 """Where a pooled connection keeps what was parsed on it."""
 
@@ -90,14 +98,27 @@ def know_what_is_forgotten(engine: Engine) -> None:
     """Have connections parse anew what the server may have forgotten."""
 
     def rolled_back(connection: Connection) -> None:
-        doubt(connection.connection.info.get(_PREPARED, {}))
+        if (
+            not connection.invalidated and not _driver(connection).autocommit
+        ):  # which has nothing to roll back
+            _doubt(connection)
 
     def executed(connection: Connection, cursor: psycopg.Cursor[Any], *_: object) -> None:
         if (cursor.statusmessage or "").startswith(_FORGETTING):
-            doubt(connection.connection.info.get(_PREPARED, {}))
+            _doubt(connection)
 
     event.listen(engine, "rollback", rolled_back)
     event.listen(engine, "after_cursor_execute", executed)
+
+
+def _driver(connection: Connection) -> psycopg.Connection:
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, psycopg.Connection)
+    return driver
+
+
+def _doubt(connection: Connection) -> None:
+    doubt(connection.connection.info.get(_PREPARED, {}))
 
 
 def as_json(value: Any) -> str:

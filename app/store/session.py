@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from pydantic_core import from_json
 from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
@@ -44,11 +46,19 @@ def make_engine(url: str, *, pool_size: int = 10) -> Engine:
         pool_size=pool_size,
         max_overflow=pool_size,
         connect_args={"options": options, "application_name": "ratchet", "connect_timeout": 5},
-        json_deserializer=from_json,
+        json_deserializer=_read_json,
     )
     replace_dead_connections(engine)
     know_what_is_forgotten(engine)
     return engine
+
+
+def _read_json(document: str | bytes) -> Any:
+    """Return a stored document; what is nested deeper than the fast parser goes is read as well."""
+    try:
+        return from_json(document)
+    except ValueError:
+        return json.loads(document)
 
 
 def database_url(url: str) -> URL:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import re
 import select
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ Statement = tuple[str, Mapping[str, Any]]
 Rows = list[tuple[Any, ...]]
 
 Prepared = dict[bytes, bool]
-"""The names of what was parsed on a connection, the oldest first, and whether the server has it for certain."""
+"""The names of what was parsed on a connection, last used last, and whether the server has it for certain."""
 
 MOST_PREPARED = 200
 """How many statements a connection keeps parsed; one is several where the types of its values differ."""
@@ -51,18 +52,24 @@ def exchange(
     Raises:
         psycopg.Error: of the first that failed; those after it did not run.
     """
-    status = connection.pgconn.transaction_status
-    begins = status == pq.TransactionStatus.IDLE and not connection.autocommit
-    around = ([_BEGIN] if begins else [], [_COMMIT] if commits else [])
+    is_alone = connection.pgconn.transaction_status == pq.TransactionStatus.IDLE
+    before = [_BEGIN] if is_alone and not connection.autocommit else []
+    if before and connection.isolation_level not in _PLAIN:
+        raise ValueError(f"a trip begins no transaction of {connection.isolation_level!r}")
+    around = (before, [_COMMIT] if commits else [])
     try:
         return _exchange(connection, prepared, statements, around)
     except errors.InvalidSqlStatementName:
         # Somebody, as psycopg after DDL, had the server forget all that was parsed on this connection.
         doubt(prepared)
-        if not begins:
+        if not is_alone:
             raise
         connection.rollback()
         return _exchange(connection, prepared, statements, around)
+
+
+_PLAIN = (None, psycopg.IsolationLevel.READ_COMMITTED)
+"""Isolation that a plain `BEGIN` gives."""
 
 
 def doubt(prepared: Prepared) -> None:
@@ -79,15 +86,18 @@ def _exchange(
     transformer: Transformer = adapt.Transformer(connection)
     bound = [_bound(transformer, *statement) for statement in statements]
     before, after = around
-    its_own = [command for its in bound for command in _commands(prepared, its)]
-    commands = [*before, *_closed(prepared), *its_own, *after]
-    results = _sent(connection.pgconn, commands)
+    closed = _closed(prepared, [its.name for its in bound])
+    commands = [*before, *closed, *(command for its in bound for command in _commands(prepared, its)), *after]
+    results = _sent(connection, commands)
     for result in results:
-        if result.status == pq.ExecStatus.FATAL_ERROR:
+        if result.status not in _DONE:
             doubt(prepared)
             raise errors.error_from_result(result, connection.info.encoding)
     answers = (result for command, result in zip(commands, results, strict=True) if command.is_answered)
     return [_rows(transformer, result) for result in answers]
+
+
+_DONE = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK, pq.ExecStatus.EMPTY_QUERY)
 
 
 def _rows(transformer: Transformer, result: PGresult) -> Rows:
@@ -149,17 +159,19 @@ def _commands(prepared: Prepared, its: _Bound) -> list[_Command]:
         lambda pgconn: pgconn.send_query_prepared(its.name, its.values, its.formats, pq.Format.BINARY),
         is_answered=True,
     )
-    if prepared.get(its.name):
-        return [run]
+    is_there = prepared.pop(its.name, False)
     prepared[its.name] = True
+    if is_there:
+        return [run]
     parse = _Command(lambda pgconn: pgconn.send_prepare(its.name, its.sql, its.types))
     # To close what is not there is no error, and to parse what is there would be one.
     return [_close(its.name), parse, run]
 
 
-def _closed(prepared: Prepared) -> list[_Command]:
-    """Return how the oldest are forgotten that are too many."""
-    oldest = list(prepared)[: -MOST_PREPARED or None] if len(prepared) > MOST_PREPARED else []
+def _closed(prepared: Prepared, wanted: Collection[bytes]) -> list[_Command]:
+    """Return how those are forgotten that were not used for longest, where there are too many with the wanted ones."""
+    many = len(prepared) + sum(name not in prepared for name in wanted) - MOST_PREPARED
+    oldest = [name for name in prepared if name not in wanted][: max(0, many)] if many > 0 else []
     for name in oldest:
         del prepared[name]
     return [_close(name) for name in oldest]
@@ -169,18 +181,22 @@ def _close(name: bytes) -> _Command:
     return _Command(lambda pgconn: pgconn.send_close_prepared(name))
 
 
-def _sent(pgconn: PGconn, commands: Sequence[_Command]) -> list[PGresult]:
+def _sent(connection: psycopg.Connection, commands: Sequence[_Command]) -> list[PGresult]:
     """Return the result of each command."""
+    pgconn = connection.pgconn
     pgconn.enter_pipeline_mode()
     try:
         for command in commands:
             command.send(pgconn)
         pgconn.pipeline_sync()
         results = _received(pgconn)
-    except BaseException:
+        pgconn.exit_pipeline_mode()
+    except BaseException as error:
+        if not isinstance(error, psycopg.Error):  # somebody interrupts it: so may the server be
+            with suppress(psycopg.Error):
+                pgconn.get_cancel().cancel()
         pgconn.finish()  # what of it is still under way is not known
         raise
-    pgconn.exit_pipeline_mode()
     return results
 
 

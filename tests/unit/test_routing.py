@@ -16,6 +16,7 @@ from fastapi.dependencies.utils import solve_dependencies
 from fastapi.responses import PlainTextResponse
 from fastapi.testclient import TestClient
 
+from app.api.conditional import ReadingRoute
 from app.api.deps import Body, get_principal
 from app.api.errors import add_error_handlers
 from app.api.routing import Asked, Found, Route, Router, in_one_thread
@@ -38,6 +39,10 @@ class Database:
             self.told.append("rolled back")
             raise
         self.told.append("committed")
+
+    @contextmanager
+    def reading(self) -> Iterator[str]:
+        yield "a reading session"
 
 
 class Service:
@@ -276,6 +281,24 @@ def test_an_endpoint_that_takes_only_what_is_ours_is_called_without_the_framewor
     assert not asked.called
     late_client.get("/twice?times=2")
     assert asked.called
+
+
+def test_a_route_that_only_reads_has_a_session_without_transaction(
+    client: TestClient, service: Service
+) -> None:
+    reading = Router(route_class=ReadingRoute)
+
+    @reading.get("/read")
+    def read(greeting: Greeting) -> str:
+        return greeting
+
+    app = client.app
+    assert isinstance(app, FastAPI)
+    app.include_router(reading)
+    assert client.get("/read").json() == "Ada, by a reading session"
+    assert service.database.told == ["asked who: Ada"]
+    with pytest.raises(TypeError, match="/write only reads, and takes POST"):
+        reading.post("/write")(read)
 
 
 def test_nothing_waits_in_a_coroutine() -> None:

@@ -15,8 +15,9 @@ from sqlalchemy.orm import Session
 
 from app.domain.alerts import OPEN_STATES
 from app.domain.jobs import HELD, TERMINAL
-from app.store.pipeline import Statement, in_one_trip
+from app.store.pipeline import in_one_trip
 from app.store.repositories.fleet import MEASURING
+from app.store.wire import Statement
 
 SWEEP, BACKUP, RETENTION = "sweep", "backup", "retention"
 """Names of the watermarks that say when something was last done."""

@@ -10,8 +10,9 @@ from sqlalchemy import delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.store.pipeline import Statement, as_json, in_one_trip
+from app.store.pipeline import as_json, in_one_trip
 from app.store.tables import Outbox
+from app.store.wire import Statement
 
 RETRY = timedelta(seconds=2)
 

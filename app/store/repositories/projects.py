@@ -12,9 +12,10 @@ from sqlalchemy import ARRAY, TableValuedAlias, Text, cast, func, literal, selec
 from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.orm import Session
 
-from app.store.pipeline import Statement, as_json, in_one_trip
+from app.store.pipeline import as_json, in_one_trip
 from app.store.repositories.upsert import find_or_create, get_or_create
 from app.store.tables import BenchmarkCase, Commit, Environment, History, Project, Series
+from app.store.wire import Statement
 from workers.protocol import Params, params_key
 
 

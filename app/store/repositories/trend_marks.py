@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from app.store.pipeline import Statement
 from app.store.tables import Series
+from app.store.wire import Statement
 
 PROBES = ("gemm_bf16", "gemm_fp32", "triad")
 """The probes of the control that every start of a run has, as far as its device can run them."""

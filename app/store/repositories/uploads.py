@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from app.store.pipeline import Statement, as_json, in_one_trip
+from app.store.pipeline import as_json, in_one_trip
 from app.store.repositories import series as series_rows
 from app.store.repositories.postings import KnownProject
 from app.store.repositories.projects import CommitFacts, completed
 from app.store.repositories.series import NewResult
 from app.store.tables import Commit, Environment, Project, Result, Upload
+from app.store.wire import Statement
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import ConflictError
 from app.services.access import Principal, Scope, issue_token
-from app.services.ingest_results import ingest_results
+from app.services.ingest_results import QUICK_B, ingest_results
 from app.store.tables import (
     AuditLog,
     BenchmarkCase,
@@ -116,10 +116,11 @@ def test_doubt_about_a_sample_is_kept_with_its_result(client, writer_token, sess
 # --- who may -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("authorization", [None, "Bearer", "Bearer ratchet_1_2", "Basic abc"])
-def test_post_without_a_good_token_is_answered_401(client, session, authorization):
+@pytest.mark.parametrize("authorization", [None, "Bearer", "Bearer x", "Bearer ratchet_1_2", "Basic abc"])
+@pytest.mark.parametrize("body", [b"{}", json.dumps(posted_document()), b" " * QUICK_B + b"{}"])
+def test_post_without_a_good_token_is_answered_401(client, session, authorization, body):
     headers = {"Authorization": authorization} if authorization else {}
-    response = client.post("/api/v1/results", json=posted_document(), headers=headers)
+    response = client.post("/api/v1/results", content=body, headers=headers)
     assert response.status_code == 401
     assert response.json()["code"] == "unauthenticated"
     assert_nothing_is_stored(session)

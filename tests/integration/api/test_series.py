@@ -307,6 +307,7 @@ def everything_of(client: TestClient, token: str, measured: str) -> list[int]:
         get(client, token, "series", **parameters).status_code,
         get(client, token, "compare", base=BASE, head=HEAD, **parameters).status_code,
         get(client, token, "series/1/points").status_code,
+        get(client, token, "series/1/trend").status_code,
         get(client, token, f"runs/{measured}").status_code,
         get(client, token, "runs/upload-1").status_code,
     ]
@@ -318,16 +319,43 @@ def test_bound_reader_sees_its_own_project_and_no_other(
     post(client, admin_token)
     for project, status in (("acme/vision", 200), ("acme/speech", 404)):
         token = bound_token(service, project, Scope.RESULTS_READ)
-        assert everything_of(client, token, measured) == [status] * 5
+        assert everything_of(client, token, measured) == [status] * 6
 
 
 def test_token_that_may_not_read_is_answered_403(client: TestClient, service: Service, admin_token, measured):
     post(client, admin_token)
     with service.database.session() as session:
         token = issue_token(session, "writer", [Scope.RESULTS_WRITE])
-    assert everything_of(client, token, measured) == [403] * 5
+    assert everything_of(client, token, measured) == [403] * 6
 
 
 def test_reader_without_a_token_is_answered_401(client: TestClient):
-    for path in ("series?project=a", "series/1/points", "compare?project=a&base=b&head=c", "runs/1"):
+    for path in (
+        "series?project=a",
+        "series/1/points",
+        "series/1/trend",
+        "compare?project=a&base=b&head=c",
+        "runs/1",
+    ):
         assert client.get(f"/api/v1/{path}").status_code == 401
+
+
+def test_where_reading_is_open_a_token_still_says_who_reads(
+    client: TestClient, service: Service, admin_token: str
+):
+    service.settings.anonymous_read = True
+    post(client, admin_token)
+    assert client.get("/api/v1/series/1/trend").status_code == 200
+    with service.database.session() as session:
+        writer = issue_token(session, "writer", [Scope.RESULTS_WRITE])
+    tokens = {
+        admin_token: 200,
+        bound_token(service, "acme/vision", Scope.RESULTS_READ): 200,
+        bound_token(service, "acme/speech", Scope.RESULTS_READ): 404,
+        writer: 403,
+        "ratchet_1_2": 401,
+        "x": 401,
+    }
+    for token, status in tokens.items():
+        assert get(client, token, "series/1/trend").status_code == status
+        assert get(client, token, "series/2/trend").status_code == (404 if status == 200 else status)

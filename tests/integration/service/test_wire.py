@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+from psycopg.pq import TransactionStatus
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError, ProgrammingError
 from sqlalchemy.orm import Session
 
 from app.store import wire
 from app.store.pipeline import in_one_trip
+from app.store.repositories import projects
+from app.store.session import Database, make_engine, take_long
 from app.wiring import Service
 
 pytestmark = pytest.mark.postgres
@@ -54,40 +60,60 @@ def test_more_than_the_wire_holds_goes_both_ways_at_once(session: Session) -> No
     assert in_one_trip(session, echo, echo, echo) == [[(long,)]] * 3
 
 
-def test_a_statement_is_parsed_once_a_connection(session: Session) -> None:
-    in_one_trip(session, ONE)
-    session.commit()
-    before = parsed(session)
-    in_one_trip(session, ONE, ONE)
-    assert parsed(session) == before
+@pytest.fixture
+def alone(database_url: str) -> Iterator[Session]:
+    """A session on the one connection of an engine of its own."""
+    engine = make_engine(database_url, pool_size=1)
+    with Session(engine) as its_session:
+        yield its_session
+    engine.dispose()
 
 
-def test_no_more_are_kept_than_are_wanted(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_statement_is_parsed_once_a_connection(alone: Session) -> None:
+    in_one_trip(alone, ONE)
+    alone.commit()
+    before = parsed(alone)
+    in_one_trip(alone, ONE, ONE)
+    assert parsed(alone) == before == 1
+
+
+def test_no_more_are_kept_than_are_wanted_and_those_used_last(
+    alone: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(wire, "MOST_PREPARED", 3)
     for number in range(8):
-        in_one_trip(session, (f"select {number}", {}))
-    in_one_trip(session, ONE)
-    assert parsed(session) <= 4  # those, and what the last trip brought
+        in_one_trip(alone, (f"select {number}", {}))
+    assert parsed(alone) == 3
+    in_one_trip(alone, ("select 5", {}), ("select 8", {}))  # the oldest of them, and a new one
+    in_one_trip(alone, ("select 5", {}), *[(f"select {number}", {}) for number in range(20, 25)])
+    assert in_one_trip(alone, ("select 5", {})) == [[(5,)]]
 
 
-def test_after_a_rollback_all_goes_on(session: Session) -> None:
-    for _ in range(
-        8
-    ):  # psycopg prepares what it sends often, and forgets that at a rollback with all of ours
+def prepare_by_psycopg(session: Session) -> None:
+    """Have psycopg prepare a statement: it has the server forget that at a rollback, and all of ours with it."""
+    for _ in range(8):
         session.execute(text("select 1"))
-    in_one_trip(session, ONE)
-    session.rollback()
-    assert in_one_trip(session, ONE) == [[(1,)]]
-    with session.begin_nested() as inner:
-        in_one_trip(session, ONE)
+
+
+def test_after_a_rollback_all_goes_on(alone: Session) -> None:
+    prepare_by_psycopg(alone)
+    in_one_trip(alone, ONE)
+    alone.rollback()
+    alone.execute(text("select 2"))
+    assert in_one_trip(alone, ONE) == [[(1,)]]
+
+
+def test_after_a_savepoint_all_goes_on(alone: Session) -> None:
+    prepare_by_psycopg(alone)
+    with alone.begin_nested() as inner:
+        in_one_trip(alone, ONE)
         inner.rollback()
-    assert in_one_trip(session, ONE) == [[(1,)]]
+    assert in_one_trip(alone, ONE) == [[(1,)]]
 
 
 @pytest.mark.parametrize("forgetting", ["deallocate all", "drop table if exists nothing"])
 def test_what_makes_the_server_forget_is_noticed(session: Session, forgetting: str) -> None:
-    for _ in range(8):
-        session.execute(text("select 1"))
+    prepare_by_psycopg(session)
     in_one_trip(session, ONE)
     session.execute(text(forgetting))
     assert in_one_trip(session, ONE) == [[(1,)]]
@@ -111,8 +137,62 @@ def test_what_it_forgot_unnoticed_it_is_told_again_by_the_next_transaction(sessi
     assert in_one_trip(session, ONE) == [[(1,)]]
 
 
-def test_a_connection_that_is_cut_is_told_and_replaced(service: Service) -> None:
-    with pytest.raises(OperationalError), service.database.session() as session:
-        in_one_trip(session, ("select pg_terminate_backend(pg_backend_pid())", {}), ONE)
+def test_what_only_reads_begins_nothing_and_leaves_its_connection_as_it_was(database_url: str) -> None:
+    database = Database(database_url, pool_size=1)
+    with database.reading() as reading:
+        assert in_one_trip(reading, ONE) == [[(1,)]]
+        driver = reading.connection().connection.driver_connection
+        assert driver is not None
+        assert driver.info.transaction_status == TransactionStatus.IDLE
+        driver.execute("deallocate all")
+        assert in_one_trip(reading, ONE) == [[(1,)]]
+    with suppress(ZeroDivisionError), database.session() as writing:
+        projects.project(writing, "acme/undone")
+        raise ZeroDivisionError
+    with database.reading() as reading:
+        assert projects.find_project(reading, "acme/undone") is None
+    database.close()
+
+
+CUT = "select pg_terminate_backend(pg_backend_pid())"
+
+
+def cut_in_a_trip(service: Service) -> None:
+    with service.database.session() as session:
+        in_one_trip(session, (CUT, {}), ONE)
+
+
+def cut_by_a_statement(service: Service) -> None:
+    with service.database.session() as session:
+        in_one_trip(session, ONE)
+        session.execute(text(CUT))
+
+
+@pytest.mark.parametrize("cut", [cut_in_a_trip, cut_by_a_statement])
+def test_a_connection_that_is_cut_is_told_and_replaced(
+    service: Service, cut: Callable[[Service], None]
+) -> None:
+    with pytest.raises(OperationalError, match=r"terminating connection|server closed the connection"):
+        cut(service)
     with service.database.session() as session:
         assert in_one_trip(session, ONE) == [[(1,)]]
+
+
+def interrupt_long_sleep(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    with service.database.session() as session, monkeypatch.context() as patched:
+        take_long(session)
+        patched.setattr(wire, "_received", Mock(side_effect=KeyboardInterrupt))
+        in_one_trip(session, ("select pg_sleep(%(s)s), 'interrupted'", {"s": 600}))
+
+
+def test_who_interrupts_a_trip_interrupts_the_server_too(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        interrupt_long_sleep(service, monkeypatch)
+    sleeping = (
+        "select count(*) from pg_stat_activity where query like '%''interrupted''%' and state = 'active'"
+    )
+    with service.database.session() as session:
+        while session.scalar(text(f"{sleeping} and pid <> pg_backend_pid()")):
+            session.commit()
