@@ -19,11 +19,9 @@ from fastapi import APIRouter, Request, Response, params
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session
-from starlette.exceptions import HTTPException
 
-from app.domain.errors import RatchetError
+from app.domain.errors import AccessError, PayloadError, TooLargeError
 from app.wiring import Service
 
 Value = TypeVar("Value")
@@ -153,8 +151,7 @@ def in_one_thread(endpoint: Callable[..., Any], *, reads: bool = False) -> Calla
         request = given[own] if own else given.pop(REQUEST)
         with asking(request, reads=reads) as asked:
             its = {name: asked.of(find) for name, find in found.items()}
-            if not asked.admissions:
-                asked.admit()
+            request.state.is_admitted = not asked.admissions
             answer = endpoint(**its, **given)
             asked.admit()
             return answer
@@ -168,7 +165,7 @@ def in_one_thread(endpoint: Callable[..., Any], *, reads: bool = False) -> Calla
     return answered
 
 
-REFUSED = (RequestValidationError, RatchetError, HTTPException, DataError, IntegrityError)
+REFUSED = (RequestValidationError, AccessError, PayloadError, TooLargeError)
 """What is wrong with a question: it is told to whoever may ask it."""
 
 
@@ -192,8 +189,10 @@ class Route(APIRoute):
         async def admitted(request: Request) -> Response:
             try:
                 return await handle(request)
-            except REFUSED:
-                if not getattr(request.state, "is_admitted", False):
+            except Exception as error:
+                # False where it was not known yet who asks when the endpoint raised: nothing is told before.
+                is_admitted = getattr(request.state, "is_admitted", None)
+                if is_admitted is False or (is_admitted is None and isinstance(error, REFUSED)):
                     await run_in_threadpool(self._admit, request)
                 raise
 

@@ -234,6 +234,8 @@ def post_late(who: ComingWho, body: Body) -> PlainTextResponse:
     """Find out who asks after looking at what was sent."""
     if body == b"nonsense":
         raise PayloadError([Problem("body", "nonsense", "nonsense")])
+    if body == b"trouble":
+        raise RuntimeError("trouble")
     return PlainTextResponse("nobody asked" if body == b"careless" else f"{who()} sent {body.decode()}", 201)
 
 
@@ -257,7 +259,7 @@ def test_who_asks_may_be_found_out_with_the_first_trip(late_client: TestClient) 
     assert late_client.get("/twice?times=2").json() == "Ada Ada"
 
 
-@pytest.mark.parametrize("body", ["numbers", "nonsense", "careless"])
+@pytest.mark.parametrize("body", ["numbers", "nonsense", "careless", "trouble"])
 def test_a_stranger_is_told_that_whatever_else_is_wrong(
     late_client: TestClient, service: Service, body: str
 ) -> None:
