@@ -41,7 +41,7 @@ def exchange(
     *,
     commits: bool = False,
 ) -> list[Rows]:
-    """Return the rows of every statement; where no transaction is under way, one of default isolation begins.
+    """Return the rows of every statement; where no transaction is under way, one begins.
 
     Args:
         connection: what they are sent on.
@@ -53,9 +53,7 @@ def exchange(
         psycopg.Error: of the first that failed; those after it did not run.
     """
     is_alone = connection.pgconn.transaction_status == pq.TransactionStatus.IDLE
-    before = [_BEGIN] if is_alone and not connection.autocommit else []
-    if before and connection.isolation_level not in _PLAIN:
-        raise ValueError(f"a trip begins no transaction of {connection.isolation_level!r}")
+    before = [_begin(connection)] if is_alone and not connection.autocommit else []
     around = (before, [_COMMIT] if commits else [])
     try:
         return _exchange(connection, prepared, statements, around)
@@ -66,10 +64,6 @@ def exchange(
             raise
         connection.rollback()
         return _exchange(connection, prepared, statements, around)
-
-
-_PLAIN = (None, psycopg.IsolationLevel.READ_COMMITTED)
-"""Isolation that a plain `BEGIN` gives."""
 
 
 def doubt(prepared: Prepared) -> None:
@@ -149,7 +143,13 @@ class _Command(NamedTuple):
     is_answered: bool = False
 
 
-_BEGIN = _Command(lambda pgconn: pgconn.send_query_params(b"BEGIN", None))
+def _begin(connection: psycopg.Connection) -> _Command:
+    """Return how a transaction begins, isolated as the connection says."""
+    level = connection.isolation_level
+    begin = b"BEGIN" if level is None else f"BEGIN ISOLATION LEVEL {level.name.replace('_', ' ')}".encode()
+    return _Command(lambda pgconn: pgconn.send_query_params(begin, None))
+
+
 _COMMIT = _Command(lambda pgconn: pgconn.send_query_params(b"COMMIT", None))
 
 
@@ -171,7 +171,9 @@ def _commands(prepared: Prepared, its: _Bound) -> list[_Command]:
 def _closed(prepared: Prepared, wanted: Collection[bytes]) -> list[_Command]:
     """Return how those are forgotten that were not used for longest, where there are too many with the wanted ones."""
     many = len(prepared) + sum(name not in prepared for name in wanted) - MOST_PREPARED
-    oldest = [name for name in prepared if name not in wanted][: max(0, many)] if many > 0 else []
+    if many <= 0:
+        return []
+    oldest = [name for name in prepared if name not in wanted][:many]
     for name in oldest:
         del prepared[name]
     return [_close(name) for name in oldest]

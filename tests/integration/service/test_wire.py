@@ -154,6 +154,15 @@ def test_what_only_reads_begins_nothing_and_leaves_its_connection_as_it_was(data
     database.close()
 
 
+def test_a_transaction_is_isolated_as_its_connection_says(database_url: str) -> None:
+    engine = make_engine(database_url, pool_size=1)
+    with Session(engine.execution_options(isolation_level="REPEATABLE READ")) as session:
+        assert in_one_trip(session, ("show transaction_isolation", {})) == [[("repeatable read",)]]
+    with Session(engine) as session:
+        assert in_one_trip(session, ("show transaction_isolation", {})) == [[("read committed",)]]
+    engine.dispose()
+
+
 CUT = "select pg_terminate_backend(pg_backend_pid())"
 
 
