@@ -7,7 +7,6 @@ with its series is for the service to say. Values are brought to base units here
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -67,8 +66,7 @@ class PostedResult(NamedTuple):
     """The parameters as canonical JSON."""
 
 
-@dataclass(frozen=True)
-class ResultsPayload:
+class ResultsPayload(NamedTuple):
     """What was measured at one commit on one device class. Commit ids are in lower case.
 
     `time` is the commit's, and `position` its number in the first-parent order of its branch, the oldest first.
@@ -80,6 +78,7 @@ class ResultsPayload:
     commit: str
     device_class: str
     results: tuple[PostedResult, ...]
+    environment: dict[str, Any]
     parent: str | None = None
     branch: str | None = None
     time: datetime | None = None
@@ -87,7 +86,6 @@ class ResultsPayload:
     subject: str = ""
     position: int | None = None
     measured_at: datetime | None = None
-    environment: dict[str, Any] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
 
 
@@ -104,7 +102,7 @@ def read_payload(body: bytes, *, now: datetime) -> ResultsPayload:
     problems = Problems()
     fields = read_object(read_json(body), _PAYLOAD, (), problems)
     problems.refuse_if_any()
-    payload = ResultsPayload(**fields, flags=tuple(_payload_flags(fields, now)))
+    payload = ResultsPayload(**{"environment": {}} | fields, flags=tuple(_payload_flags(fields, now)))
     if payload.parent == payload.commit:
         problems.add(("parent",), "bad_commit", "the parent is the commit itself")
     if payload.measured_at is not None and payload.measured_at - now > NEWEST:

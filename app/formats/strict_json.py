@@ -48,11 +48,10 @@ def _read_plain(body: bytes) -> Any:
     shape = body.translate(_SHAPE, b"+")
     if _LONG_NUMBER in shape or _LONG_EXPONENT in shape or _SUSPECT_ESCAPE_B.search(body):
         raise ValueError
-    if b" :" in body or b"\t:" in body or b"\n:" in body or b"\r:" in body:
-        raise ValueError
     document = from_json(body, allow_inf_nan=False)
-    # What ends a text before a colon may be no key, so that keys are at the most as many, and fewer if one is repeated.
-    if body.count(b'":') != _n_keys(document):
+    n_keys = _n_keys([document], MAX_DEPTH + 1)
+    # Each key has a colon. Where there are more, those of texts are left out, and then no key may stand apart from its.
+    if body.count(b":") != n_keys and (_SPACED_COLON.search(body) or body.count(b'":') != n_keys):
         raise ValueError
     return document
 
@@ -64,19 +63,18 @@ _LONG_NUMBER, _LONG_EXPONENT = b"0" * 200, b"e000"
 """What a number has that is beyond a double's range, in such a shape."""
 
 
-def _n_keys(document: Any) -> int:
-    """Return how many keys all objects have; ValueError where they are nested too deep."""
-    found, level = 0, _containers([document])
-    for _ in range(MAX_DEPTH):
-        inner: list[Any] = []
-        for node in level:
-            if type(node) is dict:
-                found += len(node)
-            inner += [child for child in _children(node) if type(child) is dict or type(child) is list]
-        if not inner:
-            return found
-        level = inner
-    raise ValueError
+_SPACED_COLON = re.compile(rb"[ \t\r\n]:")
+
+
+def _n_keys(node: Any, depth: int) -> int:
+    """Return how many keys objects have in an object or a list; ValueError where they are nested deeper."""
+    if not depth:
+        raise ValueError
+    found, children = (len(node), node.values()) if type(node) is dict else (0, node)
+    for child in children:
+        if type(child) is dict or type(child) is list:
+            found += _n_keys(child, depth - 1)
+    return found
 
 
 def _read_closely(body: bytes) -> Any:

@@ -259,7 +259,8 @@ def _commits(documents: Sequence[_Document]) -> list[CommitFacts]:
     for one in documents:
         new = facts_of(one.payload)
         old = facts.get(new.sha)
-        facts[new.sha] = new if old is None else CommitFacts(*map(_first, old, new))
+        if old != new:
+            facts[new.sha] = new if old is None else CommitFacts(*map(_first, old, new))
     return list(facts.values())
 
 
