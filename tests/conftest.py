@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,22 +40,13 @@ class OneProcessForWhatMeasures(LoadScopeScheduling):
     """Hands out the acceptance tests as one, since a CPU is measured by one agent at a time.
 
     Of unit tests, which are many and short, a file at a time is handed out: each piece of work costs the more to hand
-    out the more there are. So are files whose tests share what is made for them, such as a browser. All others go one
-    by one. They begin in their own order, so with the longest piece.
+    out the more there are. All others go one by one. They begin in their own order, so with the longest piece.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         if nodeid.startswith("tests/acceptance/"):
             return "tests/acceptance/"
-        file = nodeid.partition("::")[0]
-        is_whole = file.startswith("tests/unit/") or _shares(self.config.rootpath / file)
-        return file if is_whole else nodeid
-
-
-@cache
-def _shares(file: Path) -> bool:
-    """Tell whether the tests of a file share a fixture that is made for the file."""
-    return any(word in file.read_text("utf-8") for word in ('scope="module"', "needs_chromium"))
+        return nodeid.partition("::")[0] if nodeid.startswith("tests/unit/") else nodeid
 
 
 @pytest.hookimpl(optionalhook=True)
