@@ -23,6 +23,9 @@ MAX_POSITION = 2**31 - 1
 MAX_PARAMS_B = 2048
 """A case's parameters as canonical JSON [B]: they are in a database index, whose entries have a limit."""
 
+NO_PARAMS: tuple[Params, str] = ({}, params_key({}))
+"""What a case without parameters has."""
+
 FORBIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Control characters, line and paragraph separators, and what overrides the direction of text."""
 
@@ -136,35 +139,26 @@ def read_better(found: Any, path: Path, problems: Problems) -> Better:
     return "higher" if found == "higher" else "lower"
 
 
-def read_params(found: Any, path: Path, problems: Problems) -> Params:
+def read_params(found: Any, path: Path, problems: Problems) -> tuple[Params, str]:
     """Read a case's parameters: at most 32 names, each with a text, a number, a truth value or null.
 
-    How long they may be is for `read_params_key` to say.
+    They come with themselves as canonical JSON.
     """
     if not isinstance(found, dict):
         problems.add(path, "bad_type", f"expected an object, found {shown(found)}")
-        return {}
+        return NO_PARAMS
     if len(found) > MAX_PARAMS:
         problems.add(path, "too_many", f"{len(found)} parameters; at most {MAX_PARAMS} are taken")
-        return {}
+        return NO_PARAMS
     for name, value in found.items():
         read_name(name, (*path, name), problems)
         _read_scalar(value, (*path, name), problems)
-    return found
-
-
-def read_params_key(params: Params, path: Path, problems: Problems) -> str:
-    """Return parameters that were read as canonical JSON, which has at most 2 048 bytes."""
-    key = params_key(params)
-    if len(key) * _MOST_B > MAX_PARAMS_B and (size := len(key.encode())) > MAX_PARAMS_B:
+    key = params_key(found)
+    if (size := len(key.encode())) > MAX_PARAMS_B:
         problems.add(
             path, "too_long", f"the parameters are {size} bytes of JSON; at most {MAX_PARAMS_B} are taken"
         )
-    return key
-
-
-_MOST_B = 4
-"""The most bytes that a character takes."""
+    return found, key
 
 
 def _read_scalar(found: Any, path: Path, problems: Problems) -> None:

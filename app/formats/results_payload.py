@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from app.domain.results import Better, Params
 from app.domain.units import all_to_base, to_base
 from app.formats.fields import (
+    NO_PARAMS,
     Field,
     read_better,
     read_commit,
@@ -21,7 +22,6 @@ from app.formats.fields import (
     read_name,
     read_object,
     read_params,
-    read_params_key,
     read_position,
     read_text,
     read_time,
@@ -158,7 +158,7 @@ def _read_result(found: Any, path: Path, problems: Problems) -> PostedResult | N
     smallest, largest = min(values), max(values)
     if largest > MAX_MAGNITUDE or smallest < _least(unit):
         _name_what_is_beyond(values, unit, (*path, "values"), problems)
-    params, params_key = fields.get("params", ({}, "{}"))
+    params, params_key = fields.get("params", NO_PARAMS)
     return PostedResult(
         benchmark=fields["benchmark"],
         params=params,
@@ -195,12 +195,6 @@ def _read_number(found: Any, path: Path, problems: Problems) -> None:
         problems.add(path, "not_a_number", f"expected a number, found {shown(found)}")
     elif abs(found) > MAX_MAGNITUDE:
         problems.add(path, "out_of_range", f"{shown(found)} is beyond ±{MAX_MAGNITUDE:g}")
-
-
-def _read_params(found: Any, path: Path, problems: Problems) -> tuple[Params, str]:
-    """Read a case's parameters, with themselves as canonical JSON."""
-    params = read_params(found, path, problems)
-    return params, read_params_key(params, path, problems)
 
 
 def _read_bound(found: Any, path: Path, problems: Problems) -> float:
@@ -257,7 +251,7 @@ def _list_shown(found: Any) -> str:
 
 _RESULT = {
     "benchmark": Field(read_name),
-    "params": Field(_read_params, required=False),
+    "params": Field(read_params, required=False),
     "metric": Field(read_name),
     "unit": Field(read_name),
     "better": Field(read_better),

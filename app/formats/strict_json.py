@@ -14,7 +14,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic_core import from_json
@@ -44,12 +44,12 @@ def read_json(body: bytes) -> Any:
 
 
 def _read_plain(body: bytes) -> Any:
-    """Return the document; ValueError where anything may be wrong with it."""
+    """Return the document; ValueError where anything else may be wrong with it than that it is nested too deep."""
     shape = body.translate(_SHAPE, b"+")
     if _LONG_NUMBER in shape or _LONG_EXPONENT in shape or _SUSPECT_ESCAPE_B.search(body):
         raise ValueError
     document = from_json(body, allow_inf_nan=False)
-    n_keys = _n_keys([document], MAX_DEPTH + 1)
+    n_keys = _n_keys(document)
     # Each key has a colon. Where there are more, those of texts are left out, and then no key may stand apart from its.
     if body.count(b":") != n_keys and (_SPACED_COLON.search(body) or body.count(b'":') != n_keys):
         raise ValueError
@@ -62,18 +62,22 @@ _SHAPE = bytes.maketrans(b"123456789E", b"000000000e")
 _LONG_NUMBER, _LONG_EXPONENT = b"0" * 200, b"e000"
 """What a number has that is beyond a double's range, in such a shape."""
 
-
 _SPACED_COLON = re.compile(rb"[ \t\r\n]:")
 
 
-def _n_keys(node: Any, depth: int) -> int:
-    """Return how many keys objects have in an object or a list; ValueError where they are nested deeper."""
-    if not depth:
-        raise ValueError
+def _n_keys(document: Any) -> int:
+    """Return how many keys all objects of a document have. Raises PayloadError `too_deep`."""
+    return _n_keys_within([document], MAX_DEPTH)
+
+
+def _n_keys_within(node: dict[str, Any] | list[Any], depth: int) -> int:
+    """Return the same of what an object or a list holds, in which others may be nested so deep."""
     found, children = (len(node), node.values()) if type(node) is dict else (0, node)
     for child in children:
         if type(child) is dict or type(child) is list:
-            found += _n_keys(child, depth - 1)
+            if not depth:
+                raise _too_deep()
+            found += _n_keys_within(child, depth - 1)
     return found
 
 
@@ -81,8 +85,7 @@ def _read_closely(body: bytes) -> Any:
     text = _decoded(body)
     notes = _Notes()
     document = _parsed(text, notes)
-    if _may_be_too_deep(text) and _is_too_deep(document):
-        raise _too_deep()
+    _n_keys(document)  # as deep as it may be
     if notes.suspicious or _SUSPECT_ESCAPE.search(text):
         _refuse_bad_nodes(document, notes)
     return document
@@ -144,25 +147,6 @@ def _refused(code: str, message: str, line: int | None = None) -> PayloadError:
 
 def _too_deep() -> PayloadError:
     return _refused("too_deep", f"objects and lists are nested more than {MAX_DEPTH} deep")
-
-
-def _may_be_too_deep(text: str) -> bool:
-    return text.count("[") + text.count("{") > MAX_DEPTH
-
-
-def _is_too_deep(document: Any) -> bool:
-    level = _containers([document])
-    for _ in range(MAX_DEPTH):
-        level = [inner for outer in level for inner in _containers(_children(outer))]
-    return bool(level)
-
-
-def _containers(nodes: Iterable[Any]) -> list[Any]:
-    return [node for node in nodes if isinstance(node, dict | list)]
-
-
-def _children(container: Any) -> Iterable[Any]:
-    return container.values() if isinstance(container, dict) else container
 
 
 def _refuse_bad_nodes(document: Any, notes: _Notes) -> None:

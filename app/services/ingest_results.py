@@ -186,14 +186,10 @@ def project_of(session: Session, principal: Principal, name: str) -> Project:
 
 def environment_facts(environment: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """Return what a document's environment is stored as: the digest by which equal ones are one, machine, software."""
-    return _digest_of(environment) if environment else _DIGEST_OF_NOTHING, environment, {}
+    return hashlib.sha256(_sorted(environment).encode()).hexdigest(), environment, {}
 
 
-def _digest_of(environment: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(environment, sort_keys=True).encode()).hexdigest()
-
-
-_DIGEST_OF_NOTHING = _digest_of({})
+_sorted = json.JSONEncoder(sort_keys=True).encode
 
 
 def facts_of(payload: ResultsPayload) -> CommitFacts:
