@@ -26,6 +26,7 @@ from app.api import (
     weekly,
     worker,
 )
+from app.api.acquainted import Acquainted
 from app.api.document import describe, operation_id
 from app.api.errors import add_error_handlers
 from app.api.hub import Hub
@@ -52,6 +53,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
 def serve(app: FastAPI, service: Service) -> None:
     """Have an application that does not run be a door of this service."""
     app.state.service = service
+    app.state.acquainted = Acquainted()
     app.state.hub = Hub(service.settings.database_url)
 
 

@@ -77,12 +77,18 @@ def get_principal(asked: Asked) -> Principal:
 
 def get_presenting(asked: Asked) -> Callable[[], Principal]:
     """Return what returns who asks, by bearer token, once the session has made a trip. Raises as `get_principal`."""
-    scheme, _, token = asked.request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not token.strip():
+    token = _token(asked)
+    if token is None:
         raise AccessError(
             "no token: send `Authorization: Bearer …` (RATCHET_TOKEN for our clients)", code="unauthenticated"
         )
-    return presenting(asked.session, token.strip())
+    return presenting(asked.session, token)
+
+
+def _token(asked: Asked) -> str | None:
+    """Return the bearer token of the request, or None."""
+    scheme, _, token = asked.request.headers.get("authorization", "").partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None
 
 
 def get_reader(asked: Asked) -> Principal | None:
@@ -112,15 +118,23 @@ def as_reader(principal: Principal, service: Service) -> Principal:
 def get_coming_reader(asked: Asked) -> Callable[[], Principal | None]:
     """Return what returns who reads as `get_reader` does, for an endpoint whose first trip tells whose a token is.
 
-    Where reading is not open to all, nothing is looked up for whoever may turn out not to read.
+    Where reading is not open to all, nothing is looked up for whoever may turn out not to read: only for a token that
+    was good when it was last shown.
     """
-    if not (asked.request.headers.get("authorization") and asked.service.settings.anonymous_read):
+    token, acquainted = _token(asked), asked.acquainted
+    if token is None or not (asked.service.settings.anonymous_read or token in acquainted):
         reader = asked.of(get_reader)
+        if token is not None:
+            acquainted.add(token)
         return lambda: reader
     its = asked.of(get_presenting)
 
     def coming() -> Principal:
-        return as_reader(its(), asked.service)
+        try:
+            return as_reader(its(), asked.service)
+        except AccessError:
+            acquainted.drop(token)
+            raise
 
     asked.admissions.append(coming)
     return coming

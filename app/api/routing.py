@@ -21,6 +21,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from sqlalchemy.orm import Session
 
+from app.api.acquainted import Acquainted
 from app.domain.errors import AccessError, PayloadError, TooLargeError
 from app.wiring import Service
 
@@ -39,6 +40,12 @@ class Asked:
         """Each raises AccessError unless who asks may ask, where that is told with a trip of the endpoint's own."""
         self.afterwards: list[Callable[[], None]] = []
         """What is done when the session has committed."""
+
+    @property
+    def acquainted(self) -> Acquainted:
+        """Whose token was good lately, of those who asked this process."""
+        known: Acquainted = self.request.app.state.acquainted
+        return known
 
     def of(self, find: Callable[[Asked], Value]) -> Value:
         """Return what `find` finds, which is looked for once."""

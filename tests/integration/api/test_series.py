@@ -7,8 +7,12 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from httpx import Response
+from sqlalchemy import func, update
 
 from app.services.access import Scope, issue_token
+from app.store import pipeline
+from app.store.tables import Token
+from app.store.wire import exchange
 from app.wiring import Service
 from tests.factories.agent import CPU, FakeAgent, latency_listing
 from tests.factories.checks import BASE, HEAD, check_request
@@ -359,3 +363,47 @@ def test_where_reading_is_open_a_token_still_says_who_reads(
     for token, status in tokens.items():
         assert get(client, token, "series/1/trend").status_code == status
         assert get(client, token, "series/2/trend").status_code == (404 if status == 200 else status)
+
+
+@pytest.fixture
+def trips(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many statements each trip to the database had, in their order."""
+    found: list[int] = []
+
+    def counted(connection: Any, prepared: Any, statements: Any, **options: Any) -> Any:
+        found.append(len(statements))
+        return exchange(connection, prepared, statements, **options)
+
+    monkeypatch.setattr(pipeline, "exchange", counted)
+    return found
+
+
+def test_for_a_token_that_was_good_the_trip_that_answers_also_looks_for_it(
+    client: TestClient, admin_token: str, trips: list[int]
+):
+    post(client, admin_token)
+    trips.clear()
+    assert get(client, admin_token, "series/1/trend").status_code == 200
+    assert trips[0] == 1, "nobody knows yet who asks"
+    first = trips.copy()
+    trips.clear()
+    assert get(client, admin_token, "series/1/trend").status_code == 200
+    assert trips == [first[0] + first[1], *first[2:]]
+
+
+def test_nothing_is_looked_up_for_a_token_that_is_no_longer_good(
+    client: TestClient, service: Service, admin_token: str, trips: list[int]
+):
+    post(client, admin_token)
+    token = bound_token(service, "acme/vision", Scope.RESULTS_READ)
+    assert get(client, token, "series/1/trend").status_code == 200
+    with service.database.session() as session:
+        bound = Token.name == "bound to acme/vision"
+        session.execute(update(Token).where(bound).values(revoked_at=func.now()))
+    told = [get(client, token, "series/1/trend").status_code for _ in range(2)]
+    assert told == [401, 401]
+    assert trips[-1] == 1, "the second time only who asks"
+    for never in ("ratchet_1_2", "ratchet_x_y"):
+        trips.clear()
+        assert [get(client, never, "series/1/trend").status_code for _ in range(2)] == [401, 401]
+        assert set(trips) == {1}
