@@ -21,6 +21,7 @@
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const zone = new Intl.DateTimeFormat(undefined, {dateStyle: "medium", timeStyle: "short"});
   const day = new Intl.DateTimeFormat(undefined, {dateStyle: "medium"});
+  const clock = new Intl.DateTimeFormat(undefined, {timeStyle: "short"});
   const isRelative = () => state.reference !== null && state.reference !== 0;
 
   // The ladder is the server's: [from which value on, size, symbol].
@@ -269,15 +270,26 @@
     return found;
   }
 
-  // Of a thinned history a tick's row may be left out: its neighbour's day does as well.
-  function dayOf(row) {
+  // Of a thinned history a tick's row may be left out: its neighbour's time does as well.
+  function timeOf(row) {
     const p = state.shown.points;
     let low = 0, high = p.row.length - 1;
     while (low < high) {
       const middle = (low + high) >> 1;
       if (p.row[middle] < row) low = middle + 1; else high = middle;
     }
-    return day.format(new Date(p.time[low]));
+    return new Date(p.time[low]);
+  }
+
+  // The day where it begins, the time of day where the tick before is of the same day.
+  function rowLabels(rows) {
+    let dayBefore = "", clockBefore = "";
+    return rows.map(timeOf).map((time) => {
+      const itsDay = day.format(time), itsClock = clock.format(time), isNew = itsDay !== dayBefore;
+      const label = isNew ? itsDay : itsClock === clockBefore ? "" : itsClock;
+      [dayBefore, clockBefore] = [itsDay, itsClock];
+      return label;
+    });
   }
 
   function size() {
@@ -293,7 +305,7 @@
       cursor: {drag: {x: true, y: false, setScale: false}, points: {size: 8}, bind: {dblclick: () => null}},
       scales: {x: {time: state.time, range: placeRange}, y: {distr: isLog() ? 3 : 1, range: valueRange}},
       axes: [
-        {...axis, space: 110, ...(state.time ? {} : {incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6], values: (u, rows) => rows.map(dayOf)})},
+        {...axis, space: 110, ...(state.time ? {} : {incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6], values: (u, rows) => rowLabels(rows)})},
         {...axis, size: 84, values: (u, values) => tickLabels(values), ...(isLog() ? {splits: logSplits, filter: (u, values) => values} : {})},
       ],
       series: [
