@@ -78,6 +78,9 @@ PLACEHOLDERS = {"units": frozenset(COUNTED), "currency": CURRENCIES}
 _MAX_PARTS = 3
 """What follows more slashes, or more dots, than this is one opaque symbol; it also bounds how large a scale becomes."""
 
+EXACT = 1e-9
+"""A number this close to a shorter one is that one, whatever it was multiplied with."""
+
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
@@ -207,7 +210,7 @@ def unit_of(powers: Mapping[str, int]) -> str:
 def format_quantity(value: float | None, unit: str) -> str:
     """Return a number as people read it: three significant digits and the prefix that suits it.
 
-    `1.23 ms`, `4.5 GiB`, `2.1 TB/s`, `12.3 k/s`, `12.3 k tokens/s`. Memory is shown in binary prefixes and
+    One that has fewer is told with those it has: `24 GiB` are 24, and `10.0 ms` were measured as 9.998. Others are `1.23 ms`, `4.5 GiB`, `2.1 TB/s`, `12.3 k/s`, `12.3 k tokens/s`. Memory is shown in binary prefixes and
     transfer rates in decimal ones, as their makers state them; what is paid over time is shown by the hour. Whole
     numbers of unit 1 below a million are shown in full. None is `–`.
     """
@@ -278,7 +281,10 @@ def _digits(value: float) -> str:
         return {math.inf: "∞", -math.inf: "-∞"}.get(value, "NaN")
     if 1000 <= abs(value) < 10**6:
         return f"{value:.0f}"
-    mantissa, _, exponent = f"{value + 0.0:.3g}".partition("e")
+    short = f"{value + 0.0:.3g}"
+    is_exact = math.isclose(float(short), value, rel_tol=EXACT)
+    mantissa, _, exponent = (short if is_exact else f"{value:#.3g}").partition("e")
+    mantissa = mantissa.rstrip(".")
     return f"{mantissa}e{int(exponent)}" if exponent else mantissa
 
 

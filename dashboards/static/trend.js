@@ -34,7 +34,8 @@
     if (value == null) return "–";
     const [, size, symbol] = rung(Math.abs(value)), its = value / size;
     if (!isRelative() && given.series.unit === "1" && Number.isInteger(value) && Math.abs(value) < 1e6) return String(value);
-    const shown = String(Math.abs(its) >= 100 ? Math.round(its) : +its.toPrecision(3));
+    const short = +its.toPrecision(3), isExact = Math.abs(its - short) <= 1e-9 * Math.abs(its);
+    const shown = Math.abs(its) >= 100 ? String(Math.round(its)) : isExact || Math.abs(its) < 1e-6 ? String(short) : its.toPrecision(3);
     return `${isRelative() && its > 0 ? "+" : ""}${shown.replace("-", "−")} ${symbol}`.trim();
   }
 

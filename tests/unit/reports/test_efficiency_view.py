@@ -167,11 +167,11 @@ def test_fold_explains_each_number_with_formula_inputs_and_sources(gemm: Efficie
     made = gemm.explained[0].provenance
     assert made.formula == "model FLOP / (time · devices · peak)"
     assert made.steps == (
-        ("base", "1.1 TFLOP / (1.55 ms · 1 · 989 TFLOP/s) = 71.7 %"),
-        ("head", "1.1 TFLOP / (1.79 ms · 1 · 989 TFLOP/s) = 62.1 %"),
+        ("base", "1.10 TFLOP / (1.55 ms · 1 · 989 TFLOP/s) = 71.7 %"),
+        ("head", "1.10 TFLOP / (1.79 ms · 1 · 989 TFLOP/s) = 62.1 %"),
     )
     assert [(one.name, one.value) for one in made.inputs] == [
-        ("model FLOP", "1.1 TFLOP"),
+        ("model FLOP", "1.10 TFLOP"),
         ("time", "1.550 → 1.790 ms"),
         ("devices", "1"),
         ("peak", "989 TFLOP/s"),
@@ -182,7 +182,7 @@ def test_details_of_a_gating_metric_explain_it_too() -> None:
     page = text_of(efficient.efficient(activity=False))
     cases = page[: page.index("Efficiency What holds")]
     assert (
-        "model FLOP / (time · devices · peak) base 1.1 TFLOP / (1.55 ms · 1 · 989 TFLOP/s) = 71.7 %" in cases
+        "model FLOP / (time · devices · peak) base 1.10 TFLOP / (1.55 ms · 1 · 989 TFLOP/s) = 71.7 %" in cases
     )
     assert "peak 989 TFLOP/s H100-SXM (1 GPU), https://www.nvidia.com/en-us/data-center/h100/" in cases
     assert "not verified" not in page
