@@ -210,8 +210,9 @@ def unit_of(powers: Mapping[str, int]) -> str:
 def format_quantity(value: float | None, unit: str) -> str:
     """Return a number as people read it: three significant digits and the prefix that suits it.
 
-    One that has fewer is told with those it has: `24 GiB` are 24, and `10.0 ms` were measured as 9.998. Others are `1.23 ms`, `4.5 GiB`, `2.1 TB/s`, `12.3 k/s`, `12.3 k tokens/s`. Memory is shown in binary prefixes and
-    transfer rates in decimal ones, as their makers state them; what is paid over time is shown by the hour. Whole
+    One that has fewer is told with those it has: `24 GiB` are 24, and `10.0 ms` were measured as 9.998. Others are
+    `1.23 ms`, `4.5 GiB`, `2.1 TB/s`, `12.3 k/s`, `12.3 k tokens/s`. Memory is shown in binary prefixes and transfer
+    rates in decimal ones, as their makers state them; what is paid over time is shown by the hour. Whole
     numbers of unit 1 below a million are shown in full. None is `–`.
     """
     if value is None:
