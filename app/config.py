@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from datetime import time, timedelta
 from email.utils import parseaddr
@@ -13,8 +12,8 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-DEFAULT_HOST = "127.0.0.1"
-DEFAULT_PORT = 8440
+from app.defaults import DEFAULT_HOST, DEFAULT_PORT, default_data_dir
+
 ORGANIZATION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 BROKERS = ("redis://", "rediss://", "redis+socket://")
 """How the address of a Redis begins."""
@@ -22,14 +21,6 @@ BROKERS = ("redis://", "rediss://", "redis+socket://")
 SHORTEST_D = {"keep_raw_days": 30, "keep_weekly_days": 30, "keep_webhooks_days": 7, "keep_audit_days": 30}
 """What may not be forgotten sooner [d]: suspicions stand for weeks, the last week's report would be made and announced
 again, messages of GitHub may come again after three days, and the audit log is nothing that a setting empties."""
-
-
-def default_data_dir() -> Path:
-    """Return where state lives unless it is told otherwise: never inside a checkout."""
-    if os.geteuid() == 0:
-        return Path("/var/lib/ratchet")
-    base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
-    return Path(base).expanduser() / "ratchet"
 
 
 class ServiceSettings(BaseSettings):

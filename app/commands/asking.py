@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import click
 
@@ -17,41 +15,11 @@ if TYPE_CHECKING:
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
-def known_service() -> ServiceClient | None:
-    """Return a client of the service that runs; None where none is known of.
-
-    Where the environment names address and token, or the service's packages are not installed, that is all that is
-    looked at: to look for a service on this machine takes many imports.
-    """
-    if os.environ.get("RATCHET_URL") and os.environ.get("RATCHET_TOKEN"):
-        return _service_elsewhere()
-    try:
-        from app.commands.connection import running_service
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] in ("app", "workers"):
-            raise
-        return _service_elsewhere()
-    return running_service()
-
-
-def _service_elsewhere() -> ServiceClient | None:
-    from app.integrations.service_client import ServiceClient
-
-    url = os.environ.get("RATCHET_URL")
-    return ServiceClient(checked_address(url), os.environ.get("RATCHET_TOKEN"), patience_s=0) if url else None
-
-
-def checked_address(url: str) -> str:
-    """Return the address of a service. Raises UsageError where it is none."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"RATCHET_URL={url!r} is no address of a service: right is http://host:8440")
-    return url
-
-
 def service_to_ask() -> ServiceClient:
     """Return a client of the service that runs already, closed when the command ends. Raises UsageError without one."""
-    service = known_service()
+    from app.commands.connection import running_service
+
+    service = running_service()
     if service is None:
         raise UsageError(
             "no service runs on the default data folder: set RATCHET_URL to one, or start one with `ratchet up`"

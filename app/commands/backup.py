@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
@@ -29,14 +28,14 @@ def backup(to: Path, keep: int | None) -> None:
     """
     from app.commands.database import opened_database
     from app.commands.progress_line import ProgressLine
-    from app.commands.up import interrupt_on_sigterm
-    from app.config import default_data_dir
+    from app.commands.signals import interrupt_on_sigterm
+    from app.defaults import chosen_data_dir
     from app.domain.units import format_quantity
     from app.services.backups.back_up import back_up
 
     interrupt_on_sigterm()
     progress = ProgressLine()
-    data_dir = Path(os.environ.get("RATCHET_DATA_DIR") or default_data_dir())
+    data_dir = chosen_data_dir()
 
     def say(what: str, done_b: int) -> None:
         progress.tell(f"writing {what}: {format_quantity(done_b, 'B')}")

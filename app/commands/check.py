@@ -14,7 +14,7 @@ import click
 from app.commands.connection import service_for_call
 from app.commands.measuring import Narrowed, NotMeasured, check_at_service, remote_request
 from app.commands.progress import watch
-from app.commands.up import interrupt_on_sigterm
+from app.commands.signals import interrupt_on_sigterm
 from app.domain.errors import DataError
 from app.domain.verdicts import EXIT_STATUS, Conclusion
 from app.integrations.git import GitCommit, Repository

@@ -6,19 +6,13 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
+from urllib.parse import urlsplit
 
-from app.commands.asking import checked_address
-from app.config import DEFAULT_HOST, default_data_dir
+from app.defaults import DEFAULT_HOST, chosen_data_dir
+from app.domain.errors import UsageError
 from app.integrations.service_client import ServiceClient
 from app.local.data_dir import DataDir, read_secret
-from app.local.stack import (
-    DEFAULT_WORKER,
-    WORKER_VARIABLE,
-    LocalStack,
-    StackOptions,
-    connection_of,
-)
+from app.local.running import connection_of
 
 Say = Callable[[str], None]
 _LOOK_AGAIN_S = 0.5
@@ -31,7 +25,7 @@ def running_service(patience_s: float = 0) -> ServiceClient | None:
         patience_s: how long it is asked again while it is away [s].
     """
     url, token = os.environ.get("RATCHET_URL"), os.environ.get("RATCHET_TOKEN")
-    running = connection_of(DataDir(Path(os.environ.get("RATCHET_DATA_DIR") or default_data_dir())))
+    running = None if url and token else connection_of(DataDir(chosen_data_dir()))
     if url:
         ours = running if running is not None and running[0] == url.rstrip("/") else None
         return ServiceClient(
@@ -50,7 +44,7 @@ def service_for_call(say: Say) -> Iterator[ServiceClient]:
 @contextmanager
 def _to_use(say: Say) -> Iterator[ServiceClient]:
     url, token = os.environ.get("RATCHET_URL"), os.environ.get("RATCHET_TOKEN")
-    data = DataDir(Path(os.environ.get("RATCHET_DATA_DIR") or default_data_dir()))
+    data = DataDir(chosen_data_dir())
     running = connection_of(data)
     if url:
         # An address on this machine says little: behind it may be containers, which have files of their own.
@@ -68,6 +62,9 @@ def _to_use(say: Say) -> Iterator[ServiceClient]:
 
 @contextmanager
 def _started(data: DataDir, say: Say) -> Iterator[ServiceClient]:
+    # A service takes many imports, which who only asks one needs not.
+    from app.local.stack import DEFAULT_WORKER, WORKER_VARIABLE, LocalStack, StackOptions
+
     data.make()
     running = _wait_for_folder(data, say)
     if running is not None:
@@ -99,3 +96,11 @@ def _wait_for_folder(data: DataDir, say: Say) -> tuple[str, str | None] | None:
         if running is not None:
             return running
     return None
+
+
+def checked_address(url: str) -> str:
+    """Return the address of a service. Raises UsageError where it is none."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"RATCHET_URL={url!r} is no address of a service: right is http://host:8440")
+    return url

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.config import default_data_dir
+from app.defaults import chosen_data_dir
 from app.domain.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def database_url() -> str:
     from app.embedded import EmbeddedPostgres
     from app.local.data_dir import DataDir
 
-    data = DataDir(Path(os.environ.get("RATCHET_DATA_DIR") or default_data_dir()))
+    data = DataDir(chosen_data_dir())
     if data.running() is None or not data.postgres.exists():
         raise UsageError(
             f"which service? No `ratchet up` with a PostgreSQL of its own runs on {data.path}: name its data folder "

@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from app.commands.check import read_settings_of, request_of, run_check
-from app.commands.up import interrupt_on_sigterm, say, serving
-from app.config import DEFAULT_HOST, default_data_dir
+from app.commands.signals import interrupt_on_sigterm
+from app.commands.up import say, serving
+from app.defaults import DEFAULT_HOST, default_data_dir
 from app.demo.repository import PULL_REQUESTS, make_repository
 from app.domain.errors import UnavailableError
 from app.integrations.git import Repository

@@ -69,10 +69,10 @@ def _service_devices() -> tuple[dict[str, dict[str, Any]], dict[str, str | None]
     Raises:
         UsageError: RATCHET_URL is no address.
     """
-    from app.commands.asking import known_service
+    from app.commands.connection import running_service
     from app.domain.errors import RatchetError
 
-    client = known_service()
+    client = running_service()
     if client is None:
         return {}, {"url": None, "trouble": "no service runs on the default data folder"}
     try:

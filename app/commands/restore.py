@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from app.config import default_data_dir
+from app.defaults import default_data_dir
 from app.domain.errors import ConflictError
 
 
@@ -36,7 +36,7 @@ def restore(file: Path, data_dir: Path, given_up: str | None) -> None:
     schema. The service observes then: it measures nothing and tells GitHub nothing, until `ratchet resume`.
     """
     from app.commands.progress_line import ProgressLine
-    from app.commands.up import interrupt_on_sigterm
+    from app.commands.signals import interrupt_on_sigterm
     from app.domain.units import format_quantity
     from app.reports.words import count
     from app.services.backups.archive import opened

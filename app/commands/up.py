@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-from app.config import DEFAULT_HOST, DEFAULT_PORT, default_data_dir
+from app.commands.signals import stop_on_signals
+from app.defaults import DEFAULT_HOST, DEFAULT_PORT, default_data_dir
 from app.local.data_dir import DataDir
 from app.local.stack import DEFAULT_WORKER, WORKER_VARIABLE, LocalStack, StackOptions
 
@@ -79,29 +78,6 @@ def _say_ready(stack: LocalStack) -> None:
     if stack.new_admin_token:
         print(f"admin token: {stack.new_admin_token}", flush=True)
     print(f"ready {stack.url}", flush=True)
-
-
-def stop_on_signals() -> threading.Event:
-    """Return an event that SIGTERM and SIGINT set; a second SIGINT interrupts."""
-    stop = threading.Event()
-
-    def ask(number: int, _: object) -> None:
-        if stop.is_set() and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        stop.set()
-
-    signal.signal(signal.SIGTERM, ask)
-    signal.signal(signal.SIGINT, ask)
-    return stop
-
-
-def interrupt_on_sigterm() -> None:
-    """Have SIGTERM end the command the way Ctrl-C does: what was begun is cancelled and stopped."""
-
-    def interrupt(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, interrupt)
 
 
 def say(text: str) -> None:

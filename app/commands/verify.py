@@ -32,7 +32,7 @@ def verify(file: Path | None, as_json: bool) -> int:
     together.
     """
     from app.commands.progress_line import ProgressLine
-    from app.commands.up import interrupt_on_sigterm
+    from app.commands.signals import interrupt_on_sigterm
     from app.services.verify import verify as look
 
     interrupt_on_sigterm()

@@ -245,18 +245,6 @@ def free_port(host: str, port: int) -> int:
         return int(probe.getsockname()[1])
 
 
-def connection_of(data: DataDir) -> tuple[str, str | None] | None:
-    """Return address and administrator's token of the service that runs on this folder, None if none does."""
-    running = data.running()
-    if running is None:
-        return None
-    try:
-        httpx.get(f"{running.url}/healthz", timeout=5)
-    except httpx.HTTPError:
-        return None
-    return running.url, read_secret(data.admin_token)
-
-
 def _revive(server: EmbeddedPostgres | EmbeddedRedis) -> str | None:
     if server.alive():
         return None

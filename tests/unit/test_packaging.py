@@ -15,6 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from app.cli import FAULT
+from tests.factories.repository import ToyRepository
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -85,7 +86,7 @@ def test_python_client_needs_httpx_alone():
 
 @pytest.mark.parametrize(
     "arguments",
-    [["up"], ["demo"], ["check", "--base", "a", "--head", "b"], ["api"], ["token", "x", "--scope", "admin"]],
+    [["up"], ["demo"], ["api"], ["token", "x", "--scope", "admin"]],
 )
 def test_ratchet_without_the_server_extra_names_it_in_one_line(
     servers_modules: list[str], arguments: list[str]
@@ -94,6 +95,40 @@ def test_ratchet_without_the_server_extra_names_it_in_one_line(
     assert result.returncode == FAULT
     assert result.stderr.count("\n") == 1
     assert "ratchet-perf[server" in result.stderr
+
+
+@pytest.fixture
+def check_of_two_commits(tmp_path: Path) -> list[str]:
+    """`ratchet check` of a repository of two commits."""
+    repository = ToyRepository(tmp_path / "toy")
+    revisions = [repository.commit(message, {}) for message in ("base", "head")]
+    return ["check", "--repo", str(repository.path), "--base", revisions[0], "--head", revisions[1]]
+
+
+def test_check_without_the_server_extra_names_it_where_no_service_runs(
+    servers_modules: list[str],
+    check_of_two_commits: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+):
+    monkeypatch.setenv("RATCHET_DATA_DIR", str(tmp_path / "data"))
+    result = run_without(servers_modules, f"from app.cli import main; main({check_of_two_commits!r})")
+    assert result.returncode == FAULT
+    assert result.stderr.count("\n") == 1
+    assert "ratchet-perf[server" in result.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_check_asks_a_service_elsewhere_with_the_base_install_alone(
+    servers_modules: list[str], check_of_two_commits: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("RATCHET_URL", "http://127.0.0.1:9")
+    result = run_without(
+        servers_modules,
+        f"from app.cli import main; main({check_of_two_commits!r})",
+    )
+    assert result.returncode == FAULT
+    assert "the service at http://127.0.0.1:9 does not answer" in result.stderr
 
 
 @pytest.mark.parametrize(
