@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from app.wiring import Service
 
 
-GARBAGE_AFTER = 50_000
-"""How many more objects there are when the api looks for garbage; the interpreter's own number is 700."""
-
-
 @click.command()
 @click.option("--host", default=None, help="Address to listen on (RATCHET_HOST, default 127.0.0.1).")
 @click.option(
@@ -46,7 +42,6 @@ def api(host: str | None, port: int | None) -> None:
     # What is imported stays: a request in which garbage is collected does not look through all of it, and one that
     # reads hundreds of documents does not look through those again and again.
     gc.freeze()
-    gc.set_threshold(GARBAGE_AFTER)
     uvicorn.run(
         app,
         host=host or settings.host,
