@@ -22,12 +22,8 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ratchet"))
 
 
-# Eleven thousand tests and what they import stay: garbage is looked for in what comes and goes, and seldom.
-gc.set_threshold(50_000)
-
-
 def pytest_collection_finish() -> None:
-    """Leave what was collected out of every later look for garbage."""
+    """Leave eleven thousand tests, and what they import, out of every later look for garbage."""
     gc.collect()
     gc.freeze()
 

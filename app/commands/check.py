@@ -13,6 +13,7 @@ import click
 
 from app.commands.connection import service_for_call
 from app.commands.measuring import Narrowed, NotMeasured, check_at_service, remote_request
+from app.commands.named_file import write_whole
 from app.commands.progress import watch
 from app.commands.signals import interrupt_on_sigterm
 from app.domain.errors import DataError
@@ -70,7 +71,7 @@ def check(
         return EXIT_STATUS[Conclusion.NOT_MEASURED]
     document, report = found
     if html is not None:
-        html.write_text(report, encoding="utf-8")
+        write_whole(html, report.encode())
         document["report"] = str(html)
     _print(json.dumps(document, ensure_ascii=False) if as_json else _table(document))
     return EXIT_STATUS[Conclusion(document["conclusion"])]

@@ -81,8 +81,10 @@ def _write(
     service: ServiceClient, asked: dict[str, str], wanted: dict[str, str], out: Path, resume: bool
 ) -> None:
     from app.commands.export_file import export_file
+    from app.commands.named_file import file_behind
 
-    with export_file(out, service.url, asked, wanted, resume=resume) as file:
+    file_name = file_behind(out)
+    with export_file(file_name, service.url, asked, wanted, resume=resume) as file:
         mark = {"after": file.state.mark} if file.state.mark else {}
         with service.export({**file.state.wanted, "marks": "true", **mark}) as lines:
             _receive(lines, file.write, file.keep, begun=file.state.documents)

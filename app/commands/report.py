@@ -14,6 +14,7 @@ import click
 
 from app.commands.asking import service_to_ask
 from app.commands.csv_commands import print_pieces, table_width, use_color
+from app.commands.named_file import write_whole
 from app.domain.errors import UnavailableError, UsageError
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -66,11 +67,11 @@ def weekly(
     if html_file or pdf_file:
         page = service.weekly_report({**wanted, "form": "page"})
         if html_file:
-            _write(html_file, page)
+            write_whole(html_file, page.encode())
         if pdf_file:
             _print(browser, page, pdf_file)
     if letter_file:
-        _write(letter_file, service.weekly_report({**wanted, "form": "letter"}))
+        write_whole(letter_file, service.weekly_report({**wanted, "form": "letter"}).encode())
     _tell(document, as_json)
     for file in filter(None, (html_file, letter_file, pdf_file)):
         click.echo(f"written: {file}", err=True)
@@ -84,16 +85,6 @@ def _tell(document: dict[str, Any], as_json: bool) -> None:
     from app.reports.weekly.summary import render_summary
 
     print_pieces([render_summary(document, width=table_width() or 100, color=use_color())])
-
-
-def _write(file: Path, text: str) -> None:
-    """Write a whole file or none: what was there stays until the new one is complete."""
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=file.parent, prefix=f".{file.name}.", delete=False
-    ) as new:
-        new.write(text)
-    Path(new.name).chmod(0o644)
-    Path(new.name).replace(file)
 
 
 def _browser() -> str:
@@ -129,4 +120,4 @@ def _print(browser: str, page: str, file: Path) -> None:
         if done.returncode or not printed.exists():
             told = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
             raise UnavailableError(f"{browser} did not print the page (status {done.returncode}): {told}")
-        shutil.copyfile(printed, file)
+        write_whole(file, printed.read_bytes())

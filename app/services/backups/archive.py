@@ -121,7 +121,7 @@ def new_backup(path: Path, told: Told) -> Iterator[NewBackup]:
 
     Raises UsageError where something has that name.
     """
-    if path.exists():
+    if os.path.lexists(path):
         raise UsageError(f"{path} is there already: name another file")
     _remove_left(path.parent)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")

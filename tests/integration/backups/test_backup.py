@@ -109,6 +109,12 @@ def test_file_that_is_there_is_not_written_over(service: Service, tmp_path: Path
         backed_up_into(service, mine)
     assert mine.read_text() == "mine"
 
+    nowhere = tmp_path / "nowhere"
+    nowhere.symlink_to("gone")
+    with pytest.raises(UsageError, match="there already"):
+        backed_up_into(service, nowhere)
+    assert nowhere.is_symlink()
+
 
 def backed_up_into(service: Service, path: Path) -> None:
     from app.services.backups.back_up import back_up

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -184,6 +185,14 @@ def test_what_cannot_be_exported_is_said(world: World, capsys: pytest.CaptureFix
     assert "2026-01-31" in capsys.readouterr().err
     url = world.client.url
     assert httpx.get(f"{url}/api/v1/export", params={"project": PROJECT}).status_code == 401
+
+
+def test_a_device_is_not_replaced_by_a_file(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    pipe = world.folder / "pipe"
+    os.mkfifo(pipe)
+    assert run(["export", "--project", PROJECT, "--out", str(pipe)]) == USAGE
+    assert "pipe is no file" in capsys.readouterr().err
+    assert pipe.is_fifo()
 
 
 def test_progress_is_one_line_on_a_terminal(
