@@ -30,6 +30,7 @@ from app.api.acquainted import Acquainted
 from app.api.document import describe, operation_id
 from app.api.errors import add_error_handlers
 from app.api.hub import Hub
+from app.api.methods import Methods
 from app.api.packing import Packed
 from app.api.recording import Recorded
 from app.web import add_error_pages, mount_static
@@ -62,7 +63,7 @@ class Application(FastAPI):
 
     def build_middleware_stack(self) -> ASGIApp:
         """Return what a request goes through; middleware that is added comes within what answers faults."""
-        return Recorded(super().build_middleware_stack())
+        return Recorded(Methods(super().build_middleware_stack()))
 
 
 def create_app(service: Service | None = None) -> FastAPI:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
@@ -13,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ValidationError
 from sqlalchemy.orm import Session
 
 from app.api.routing import Asked, Found
+from app.api.unpacking import BeyondLimitError, unpack
 from app.domain.errors import AccessError, PayloadError, Problem, TooLargeError
 from app.services.access import Principal, Scope, presenting
 from app.services.sign_in import principal_of_cookie
@@ -217,20 +217,10 @@ async def read_body(request: Request, limit: int) -> bytes:
     if encoding != "gzip":
         message = f"Content-Encoding {encoding!r} is not read here; send gzip or none"
         raise PayloadError([Problem("header.content-encoding", "bad_encoding", message)])
-    return _unpack(packed, limit)
-
-
-def _unpack(packed: bytes, limit: int) -> bytes:
-    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
-        body = unpacker.decompress(packed, limit + 1)
-    except zlib.error as error:
-        raise PayloadError([Problem("body", "bad_gzip", f"the body is not gzip: {error}")]) from None
-    if len(body) > limit:
-        raise _too_large(limit)
-    if not unpacker.eof:
-        raise PayloadError([Problem("body", "bad_gzip", "the gzip body ends too early")])
-    return body
+        return unpack(packed, limit)
+    except BeyondLimitError:
+        raise _too_large(limit) from None
 
 
 def _too_large(limit: int) -> TooLargeError:

@@ -5,11 +5,11 @@ The lowest level packs a trend of 450 kB to 130 kB in 2 ms, and further ones tak
 
 from __future__ import annotations
 
-from functools import cached_property
+import functools
 
 from isal import isal_zlib
 from starlette.datastructures import Headers
-from starlette.middleware.gzip import GZipMiddleware, GZipResponder
+from starlette.middleware.gzip import GZipMiddleware, GZipResponder, IdentityResponder
 from starlette.types import Receive, Scope, Send
 
 LEVEL = 1
@@ -22,15 +22,35 @@ class Packed(GZipMiddleware):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer."""
-        if scope["type"] != "http" or "gzip" not in Headers(scope=scope).get("Accept-Encoding", ""):
-            await super().__call__(scope, receive, send)
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        if not takes_gzip(Headers(scope=scope).get("Accept-Encoding", "")):
+            await IdentityResponder(self.app, self.minimum_size)(scope, receive, send)
             return
         packing = _Packing(self.app, self.minimum_size, thread_minimum_size=self.thread_minimum_size)
         await packing(scope, receive, send)
 
 
+@functools.lru_cache(1_000)
+def takes_gzip(accepted: str) -> bool:
+    """Tell whether gzip is accepted, however it is spelt, with a weight above 0 (RFC 9110, section 12.5.3)."""
+    weights = dict(map(_weight, accepted.lower().split(",")))
+    return weights.get("gzip", weights.get("*", 0.0)) > 0
+
+
+def _weight(one: str) -> tuple[str, float]:
+    """Return a coding and its weight, which is 1 where none is told, or none that can be read."""
+    coding, _, told = one.partition(";")
+    try:
+        weight = float(told.strip().removeprefix("q="))
+    except ValueError:
+        weight = 1.0
+    return coding.strip(), weight
+
+
 class _Packing(GZipResponder):
-    @cached_property
+    @functools.cached_property
     def compressor(self) -> isal_zlib.Compress:  # type: ignore[override]  # its methods are those of zlib's
         """What packs this answer."""
         return isal_zlib.compressobj(LEVEL, isal_zlib.DEFLATED, GZIP)

@@ -28,6 +28,20 @@ def service_to_ask() -> ServiceClient:
     return service
 
 
+def read_moment(told: str) -> str:
+    """Return a point in time as the API takes it, told by ISO 8601, without an offset UTC, or by how long ago it was.
+
+    Raises UsageError for what is neither.
+    """
+    if told[-1:] in _UNITS and told[:-1].isdecimal() and told.isascii() and len(told) < 7:
+        return (datetime.now(UTC) - int(told[:-1]) * _UNITS[told[-1]]).isoformat()
+    try:
+        time = datetime.fromisoformat(told)
+    except ValueError:
+        raise UsageError(f"{told!r} is no time: right is 2026-01-31, 2026-01-31T12:00:00Z or 30d") from None
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()
+
+
 class Moment(click.ParamType[str]):
     """A point in time: ISO 8601, without an offset UTC, or how long ago: `36h`, `30d`, `2w`."""
 
@@ -35,13 +49,10 @@ class Moment(click.ParamType[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the time as the API takes it."""
-        if value[-1:] in _UNITS and value[:-1].isdecimal() and value.isascii() and len(value) < 7:
-            return (datetime.now(UTC) - int(value[:-1]) * _UNITS[value[-1]]).isoformat()
         try:
-            time = datetime.fromisoformat(value)
-        except ValueError:
-            self.fail(f"{value!r} is no time: right is 2026-01-31, 2026-01-31T12:00:00Z or 30d", param, ctx)
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()
+            return read_moment(value)
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
 
 
 MOMENT = Moment()

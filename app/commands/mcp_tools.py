@@ -15,6 +15,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
+from app.commands.asking import read_moment
 from app.domain.errors import RatchetError
 from app.domain.verdicts import Verdict
 from app.integrations.service_client import ServiceClient
@@ -38,7 +39,9 @@ Project = Annotated[str | None, Field(description="Name of the project, such as 
 TheProject = Annotated[str, Field(description="Name of the project, such as acme/vision.")]
 Benchmark = Annotated[str | None, Field(description="Exact name of the benchmark.")]
 DeviceClass = Annotated[str | None, Field(description="Exact device class, such as nvidia-h100-sxm5-80gb.")]
-Since = Annotated[str | None, Field(description="ISO 8601 time; without an offset it is UTC.")]
+Since = Annotated[
+    str | None, Field(description="ISO 8601 time, without an offset UTC, or how long ago: 36h, 30d, 2w.")
+]
 Sought = Annotated[
     str, Field(description="A commit by its first 7 digits or more, a branch, or a device class.")
 ]
@@ -199,7 +202,7 @@ class Tools:
         limit: Annotated[int, Field(ge=1, le=100, description="The most changes.")] = 20,
     ) -> dict[str, Any]:
         """List where series of a project changed for good, the newest first: commit, size, interval, state."""
-        told = self._service.changes(project, **_given(since=since, state=state, limit=limit))
+        told = self._service.changes(project, **_given(since=_moment(since), state=state, limit=limit))
         return told | {
             "changes": [
                 {name: value for name, value in change.items() if name != "evidence"}
@@ -219,11 +222,11 @@ class Tools:
     ) -> dict[str, Any]:
         """List what was measured or posted, the newest first: commits, device class, outcome, number of results."""
         named = _given(project=project, benchmark=benchmark, commit=commit, device_class=device_class)
-        return self._service.runs(**named, **_given(since=since, before=before), limit=limit)
+        return self._service.runs(**named, **_given(since=_moment(since), before=before), limit=limit)
 
     def read_run(
         self,
-        run: Annotated[str, Field(description="Name of the run: 12, or upload-3.")],
+        run: Annotated[int | str, Field(description="Name of the run: 12, or upload-3.")],
         benchmark: Benchmark = None,
         values: Annotated[bool, Field(description="Whether to have every measured value, in order.")] = False,
         after: Annotated[
@@ -232,12 +235,12 @@ class Tools:
         limit: Annotated[int, Field(ge=1, le=200, description="The most results.")] = 30,
     ) -> dict[str, Any]:
         """Read one run: commits, machine and software that it ran in, and its results."""
-        results = self._service.run_results(run, **_given(benchmark=benchmark, after=after, limit=limit))
+        results = self._service.run_results(str(run), **_given(benchmark=benchmark, after=after, limit=limit))
         left_out = () if values else ("values", "void")
         shown = [
             {name: value for name, value in one.items() if name not in left_out} for one in results["results"]
         ]
-        return {"about": self._service.run(run), "results": shown, "next": results["next"]}
+        return {"about": self._service.run(str(run)), "results": shown, "next": results["next"]}
 
     def read_check(
         self,
@@ -249,6 +252,10 @@ class Tools:
         """Read a check, base against head measured in pairs: its conclusion, and the verdict on each case."""
         told = self._service.check(check)
         return told | {"suites": [suite if every_case else _notable(suite) for suite in told["suites"]]}
+
+
+def _moment(told: str | None) -> str | None:
+    return told and read_moment(told)
 
 
 def _notable(suite: dict[str, Any]) -> dict[str, Any]:

@@ -126,10 +126,12 @@ def read_time(found: Any, path: Path, problems: Problems) -> datetime:
         return _NO_TIME
     if time.tzinfo is None:
         problems.add(path, "bad_time", f"{shown(found)} has no offset from UTC; add Z, or one such as +02:00")
-    if time.year not in _YEARS:
-        problems.add(path, "bad_time", f"the year {time.year} is not within {_YEARS[0]} to {_YEARS[-1]}")
-        return _NO_TIME
-    return time.astimezone(UTC)
+    if time.year in _YEARS and (stored := time.astimezone(UTC)).year in _YEARS:
+        return stored
+    problems.add(
+        path, "bad_time", f"{shown(found)} is not within the years {_YEARS[0]} to {_YEARS[-1]}, told in UTC"
+    )
+    return _NO_TIME
 
 
 def read_better(found: Any, path: Path, problems: Problems) -> Better:

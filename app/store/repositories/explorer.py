@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVarTuple
 
-from sqlalchemy import ColumnElement, Select, func, select, text, tuple_
+from sqlalchemy import ColumnElement, Select, and_, false, func, or_, select, text, tuple_
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from app.domain.changes import STANDING
@@ -72,17 +74,25 @@ def total(session: Session, sought: Sought) -> int:
     return session.scalar(_among(select(func.count()), sought)) or 0
 
 
-def facet(session: Session, sought: Sought, name: str, *, limit: int) -> Sequence[tuple[str, int]]:
-    """Return the values of a facet with their numbers of series, the most common first, whatever is chosen of it."""
+def facet(
+    session: Session, sought: Sought, name: str, *, limit: int
+) -> tuple[Sequence[tuple[str, int]], int]:
+    """Return the values of a facet with their numbers of series, and how many values there are.
+
+    The most common come first, whatever is chosen of it.
+    """
     others = {key: value for key, value in sought.chosen.items() if key != name}
     column = FACETS[name]
     rows = session.execute(
-        _among(select(column, func.count()), Sought(sought.words, others, sought.project_ids))
+        _among(
+            select(column, func.count(), func.count().over()),
+            Sought(sought.words, others, sought.project_ids),
+        )
         .group_by(column)
         .order_by(func.count().desc(), column)
         .limit(limit)
-    )
-    return [(row[0], row[1]) for row in rows]
+    ).all()
+    return [(row[0], row[1]) for row in rows], rows[0][2] if rows else 0
 
 
 def newest(session: Session, series_ids: Sequence[int], *, limit: int) -> dict[int, Newest]:
@@ -163,7 +173,25 @@ def _conditions(sought: Sought) -> Iterator[ColumnElement[bool]]:
     if sought.project_ids is not None:
         yield Series.project_id.in_(sought.project_ids)
     for word in sought.words:
-        yield _NAMES.icontains(word, autoescape=True)
+        yield or_(_has(word), and_(*map(_has_setting, parts)) if (parts := _parts(word)) else false())
+
+
+def _has(text: str) -> ColumnElement[bool]:
+    return _NAMES.icontains(text, autoescape=True)
+
+
+def _parts(word: str) -> list[str]:
+    """Return what a case as it is shown is made of, `resize` and `batch=32` of `resize[batch=32]`; else nothing."""
+    return [part for part in re.split(r"[\[\],]|(?<=\])/", word) if part] if "=" in word else []
+
+
+def _has_setting(part: str) -> ColumnElement[bool]:
+    """Say of `batch=32` that a parameter has this value, of anything else that it is in a name."""
+    name, is_setting, value = part.partition("=")
+    if not name or not is_setting:
+        return _has(part)
+    key, told = (json.dumps(text, ensure_ascii=False)[1:-1] for text in (name, value))
+    return or_(_has(f'{key}":{told}'), _has(f'{key}":"{told}'))
 
 
 _NAMES = func.concat_ws(

@@ -150,3 +150,32 @@ def test_large_answers_are_packed_and_errors_are_kept_by_nobody(changed: Poster)
     assert (large.headers.get("content-encoding"), small.headers.get("content-encoding")) == ("gzip", None)
     missing = changed.client.get("/api/v1/series/999", headers=headers)
     assert (missing.status_code, missing.headers["cache-control"]) == (404, "no-store")
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("batch=32", ["resize", "resize"]),
+        ("resize[batch=32]", ["resize", "resize"]),
+        ("resize[batch=32, dtype=bf16]", ["resize"]),
+        ("resize[batch=32,dtype=bf16]/latency_p50", ["resize"]),
+        ("tch=3 dtype=BF", ["resize"]),
+        ("scale[x=1]", ["scale[x=1]"]),
+        ("batch=33", []),
+        ('path="a', ["quoted"]),
+        ("batch=%", []),
+        ("=", ["scale[x=1]"]),
+    ],
+)
+def test_series_are_found_by_what_is_shown_of_them(poster: Poster, query: str, found: list[str]):
+    cases: list[tuple[str, dict[str, Any]]] = [
+        ("resize", {"batch": 32}),
+        ("resize", {"batch": 32, "dtype": "bf16"}),
+        ("resize", {"batch": 16, "dtype": "bf16"}),
+        ("quoted", {"path": '"a" b'}),
+        ("scale[x=1]", {}),
+    ]
+    results = [posted_result(name, params=params) for name, params in cases]
+    post_results(poster.client, poster.token, posted_document(*results)).raise_for_status()
+    answer = poster.get("series", q=query)
+    assert sorted(one["benchmark"] for one in answer["series"]) == sorted(found)

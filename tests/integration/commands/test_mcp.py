@@ -177,6 +177,7 @@ def test_an_assistant_asks_its_questions(conversation: Conversation) -> None:
     assert result["values"] == [result["value"]]
     (result,) = conversation.answer("read_run", run=run["run"])["results"]
     assert "values" not in result
+    assert conversation.answer("list_runs", since="1h", limit=1) == conversation.answer("list_runs", limit=1)
     check = conversation.answer("read_check", check=1)
     assert check["conclusion"] == "regressed"
     verdicts = {case["verdict"] for suite in check["suites"] for case in suite["cases"]}
@@ -189,6 +190,8 @@ def test_an_assistant_asks_its_questions(conversation: Conversation) -> None:
         ("compare", {"project": PROJECT, "base": "x", "head": "y"}, "no branch or device class"),
         ("list_changes", {"project": PROJECT, "state": "new"}, "confirmed"),
         ("find_series", {"device": "cpu"}, "device"),
+        ("list_runs", {"since": "yesterday"}, "'yesterday' is no time: right is"),
+        ("read_run", {"run": 99}, "99"),
         ("drop_series", {}, "drop_series"),
     ):
         is_good, text = conversation.call(tool, **arguments)

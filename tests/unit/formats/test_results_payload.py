@@ -105,6 +105,13 @@ BAD_PAYLOADS = [
     ("time a date", payload_with(time="2026-11-20"), "time", "bad_time"),
     ("time no time", payload_with(time="yesterday"), "time", "bad_time"),
     ("time a number", payload_with(time=1_700_000_000), "time", "bad_time"),
+    (
+        "time that UTC has in 1969",
+        payload_with(time="1970-01-01T00:00:00+14:00"),
+        "time",
+        "bad_time",
+    ),
+    ("time beyond all years", payload_with(time="9998-12-31T23:00:00-05:00"), "time", "bad_time"),
     ("time before all commits", payload_with(time="0001-01-01T00:00:00+23:59"), "time", "bad_time"),
     ("time after all clocks", payload_with(time="9999-12-31T23:59:59-23:59"), "time", "bad_time"),
     ("device class missing", payload_with(device_class=LEAVE_OUT), "device_class", "missing"),
