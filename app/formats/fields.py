@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from app.domain.projects import stands_in_addresses
 from app.domain.results import Better, Params
 from app.formats.problems import Path, Problems, did_you_mean, shown
 from workers.protocol import params_key
@@ -80,6 +81,14 @@ def read_name(found: Any, path: Path, problems: Problems) -> str:
     if found == "":
         problems.add(path, "bad_length", f"the name is empty; write 1 to {MAX_NAME_B} bytes")
     return read_text(found, path, problems)
+
+
+def read_project(found: Any, path: Path, problems: Problems) -> str:
+    """Read a project's name, which has a place in addresses."""
+    name = read_name(found, path, problems)
+    if not stands_in_addresses(name):
+        problems.add(path, "bad_value", f"{shown(found)} has a part . or .., which no address keeps")
+    return name
 
 
 def read_position(found: Any, path: Path, problems: Problems) -> int:

@@ -20,6 +20,7 @@ from app.formats.fields import (
     read_commit,
     read_free_object,
     read_name,
+    read_project,
     read_object,
     read_params,
     read_position,
@@ -262,7 +263,7 @@ _RESULT = {
 }
 
 _PAYLOAD = {
-    "project": Field(read_name),
+    "project": Field(read_project),
     "commit": Field(read_commit),
     "parent": Field(read_commit, required=False),
     "branch": Field(read_name, required=False),

@@ -11,6 +11,7 @@ import re
 from datetime import UTC, date, datetime
 
 from app.domain.errors import DataError
+from app.domain.projects import stands_in_addresses
 from app.domain.units import COUNTED, Quantity, parse_quantity
 from app.settings.durations import parse_duration
 
@@ -56,6 +57,14 @@ def name(found: object) -> str:
         raise ValueError(f"at most {MAX_NAME_BYTES} bytes")
     if not text.isprintable():
         raise ValueError("printable characters only")
+    return text
+
+
+def project(found: object) -> str:
+    """Take a project's name, which has a place in addresses."""
+    text = name(found)
+    if not stands_in_addresses(text):
+        raise ValueError("no part . or .., which no address keeps")
     return text
 
 

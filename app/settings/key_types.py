@@ -101,7 +101,7 @@ def table_of(name: KeyType, item: KeyType, label: str, wanted: str) -> KeyType:
 
 NAME = KeyType("text", 'a name such as "inference"', conversions.name)
 BENCHMARK = KeyType("text", 'the name of a benchmark such as "resize"', conversions.name)
-PROJECT = KeyType("text", 'a name such as "owner/repository"', conversions.name)
+PROJECT = KeyType("text", 'a name such as "owner/repository"', conversions.project)
 BRANCH = KeyType("text", 'the name of a branch such as "main"', conversions.branch)
 METRIC = KeyType("text", 'the name of a metric such as "latency_p50"', conversions.name)
 UNIT = KeyType("text", 'a unit such as "tokens/s"', conversions.name)

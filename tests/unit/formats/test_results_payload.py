@@ -139,6 +139,8 @@ BAD_PAYLOADS = [
     ),
     ("unit empty", result_with(unit=""), "results[0].unit", "bad_length"),
     ("unit null", result_with(unit=None), "results[0].unit", "bad_type"),
+    ("project of no address", payload_with(project="acme/../vision"), "project", "bad_value"),
+    ("project that is no address", payload_with(project=".."), "project", "bad_value"),
     ("better wrong", result_with(better="smaller"), "results[0].better", "bad_value"),
     ("better unhashable", result_with(better=[]), "results[0].better", "bad_value"),
     ("values missing", result_with(values=LEAVE_OUT), "results[0].values", "missing"),
