@@ -141,6 +141,12 @@ REFUSALS = {
         "7: expected [[suite]], found [suite]",
         '12: [prices."hour"]: expected a table, found 2.49',
     ],
+    "no_address": [
+        (
+            '2: `name` in [project]: expected a name such as "owner/repository", found "acme/../vision": '
+            "no part . or .., which no address keeps"
+        ),
+    ],
     "wrong_types": [
         '2: `name` in [project]: expected a name such as "owner/repository", found 7',
         (
