@@ -79,7 +79,7 @@ def import_(
     from app.formats.imported.documents import ImportWishes, Preparing
 
     wishes = ImportWishes(
-        project, branch, device_class, _checked_commit(commit), _checked_date(date), higher, lower
+        project, branch, device_class, _checked_commit(commit, repo), _checked_date(date), higher, lower
     )
     _check(wishes, wanted)
     lineage = _lineage(repo, branch) if repo is not None else None
@@ -94,11 +94,15 @@ def import_(
     return BAD_DATA if preparing.refused else 0
 
 
-def _checked_commit(commit: str | None) -> str | None:
+def _checked_commit(commit: str | None, repo: Path | None) -> str | None:
+    from app.formats.imported.documents import GIVE_REPO, is_abbreviated
+
     if commit is not None and not re.fullmatch("[0-9a-fA-F]{7,64}", commit):
         raise UsageError(
             f"--commit {commit[:80]!r} is no id of a commit: right are its 40 hexadecimal digits"
         )
+    if commit is not None and repo is None and is_abbreviated(commit):
+        raise UsageError(f"--commit {commit} is abbreviated: {GIVE_REPO}")
     return commit
 
 
@@ -168,8 +172,9 @@ def _refuse_nothing(files: ImportFiles, found: Found) -> None:
     """Raise DataError where there is nothing to be imported, nor to be said of any file."""
     if not (found.runs or files.preparing.refused or files.preparing.left_out or files.formats):
         from app.formats.imported.registry import FORMATS
+        from app.formats.imported.wording import on_one_line
 
-        where = ", ".join(map(str, files.paths))
+        where = ", ".join(on_one_line(str(path)) for path in files.paths)
         raise DataError(
             f"{where}: no file of a known format ({', '.join(FORMATS)})", code="nothing_to_import"
         )

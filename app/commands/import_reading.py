@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from app.commands.import_companions import Companions, DamagedCompanionError
 from app.domain.errors import DataError
 from app.formats.imported.documents import PreparedDocument, Preparing, Refused
 from app.formats.imported.model import Measured, Reading
@@ -38,7 +39,7 @@ class ImportFiles:
     formats: Counter[str] = field(default_factory=Counter)
     unknown: list[str] = field(default_factory=list)
     """Files of no known format in a folder, which may well hold others."""
-    _companions: dict[Path, Any] = field(default_factory=dict)
+    _companions: Companions = field(default_factory=lambda: Companions(_parsed))
 
     def read(self, take: Callable[[PreparedDocument], None]) -> None:
         """Read file by file; `take` is given each document that is to be posted, as soon as it is judged."""
@@ -46,8 +47,18 @@ class ImportFiles:
             try:
                 with _opened(path) as file:
                     self._read(path, is_named, file, take)
+            except DamagedCompanionError:
+                continue
             except DataError as error:
-                self.preparing.refused.append(Refused(str(path), THE_FILE, str(error)))
+                self._refuse(path, str(error))
+        damaged = [Refused(str(path), THE_FILE, problem) for path, problem in self._companions.damaged()]
+        self.preparing.refused[:0] = damaged
+
+    def _refuse(self, path: Path, problem: str) -> None:
+        if path.name in COMPANIONS:
+            self._companions.note_damaged(path, problem)
+        else:
+            self.preparing.refused.append(Refused(str(path), THE_FILE, problem))
 
     def _files(self) -> Iterator[tuple[Path, bool]]:
         """Yield each file with whether the caller named it."""
@@ -88,7 +99,7 @@ class ImportFiles:
                 known.read_one(document, f"[{index}]", reading)
             return
         document = list(source) if isinstance(source, Lines) else source
-        known.read(document, {other: self._companion(path, other) for other in known.companions}, reading)
+        known.read(document, self._companions.of(path, known.companions), reading)
 
     def _note_problems(self, path: Path, reading: Reading) -> None:
         self.preparing.refused += [Refused(str(path), place, what, 1) for place, what in reading.problems]
@@ -100,36 +111,14 @@ class ImportFiles:
         return self.wanted if FORMATS[self.wanted].recognises(document) else None
 
     def _note_unknown(self, path: Path, is_named: bool) -> None:
+        if path.name in COMPANIONS:
+            return
         if is_named:
             what = (
                 f"it is no {FORMATS[self.wanted].title} file" if self.wanted else "it is of no known format"
             )
             raise DataError(f"{what}; known are {', '.join(FORMATS)}")
-        if path.name not in COMPANIONS:
-            self.unknown.append(str(path))
-
-    def _companion(self, path: Path, name: str) -> Any:
-        """Return the content of a file that goes with another: beside it, else one folder up; None without one."""
-        places = [folder / name for folder in (path.parent, path.parent.parent)]
-        place = next((place for place in places if place.is_file()), None)
-        if place is None:
-            return None
-        if place not in self._companions:
-            self._forget(name)
-            try:
-                with _opened(place) as file:
-                    self._companions[place] = parse(file)
-            except DataError as error:
-                self._companions[place] = None
-                self.preparing.refused.append(Refused(str(place), THE_FILE, str(error)))
-        return self._companions[place]
-
-    def _forget(self, name: str) -> None:
-        """Let go of files of this name: those that need the same one follow each other. A bad one is told once."""
-        kept = {
-            place: found for place, found in self._companions.items() if found is None or place.name != name
-        }
-        self._companions = kept
+        self.unknown.append(str(path))
 
 
 def _walk(path: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
@@ -141,6 +130,11 @@ def _walk(path: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
         below = [entry for entry in inside if entry.is_dir() and not entry.is_symlink()]
         yield folder, [entry.name for entry in below], [entry.name for entry in inside if entry.is_file()]
         folders += below
+
+
+def _parsed(path: Path) -> Any:
+    with _opened(path) as file:
+        return parse(file)
 
 
 @contextmanager

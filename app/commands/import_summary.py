@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from app.commands.import_posting import Posted
 from app.commands.import_reading import ImportFiles
-from app.formats.imported.documents import ImportWishes, PreparedDocument
+from app.formats.imported.documents import ImportWishes, PreparedDocument, Refused
+from app.formats.imported.wording import counted, on_one_line, readable
 
 _LAST_DAY = "9999-12-31"
 _SHOWN = 20
@@ -58,19 +60,24 @@ def import_document(
         **found.told(),
         "stored": posted.stored if posted else 0,
         "known": posted.known if posted else 0,
-        "refused": [vars(one) for one in preparing.refused],
+        "refused": [_told(one) for one in preparing.refused],
         "left_out": dict(preparing.left_out),
+        "noted": dict(preparing.noted),
         "unknown_files": files.unknown,
     }
 
 
+def _told(one: Refused) -> dict[str, Any]:
+    return vars(one) | {"place": readable(one.place), "message": readable(one.message)}
+
+
 def import_summary(document: dict[str, Any]) -> str:
     """Return the summary as people read it."""
-    formats = ", ".join(f"{name}: {_counted(n, 'file')}" for name, n in document["formats"].items())
+    formats = ", ".join(f"{name}: {counted(n, 'file')}" for name, n in document["formats"].items())
     lines = [formats] if formats else []
     if document["first"]:
         lines += [
-            f"{_counted(document['results'], 'result')} of {_counted(document['commits'], 'commit')}, "
+            f"{counted(document['results'], 'result')} of {counted(document['commits'], 'commit')}, "
             f"{document['first']} to {document['last']}, on {', '.join(document['device_classes'])}"
         ]
     if document["dry_run"]:
@@ -80,19 +87,17 @@ def import_summary(document: dict[str, Any]) -> str:
             f"stored in {document['project']}: {document['stored']}; there already: {document['known']}"
         )
     lines += [f"left out: {n} {why}" for why, n in document["left_out"].items()]
-    lines += _listed("of no known format", document["unknown_files"])
-    told = [f"{one['file']}: {one['place']}: {one['message']}" for one in document["refused"]]
+    lines += [f"noted: {n} {what}" for what, n in document["noted"].items()]
+    lines += _listed("of no known format", map(on_one_line, document["unknown_files"]))
+    told = [f"{on_one_line(one['file'])}: {one['place']}: {one['message']}" for one in document["refused"]]
     lines += _listed("refused", told)
     if told:
         lines.append("correct what was refused and import again: what is stored is not stored twice")
     return "".join(f"{line}\n" for line in lines)
 
 
-def _counted(n: int, what: str) -> str:
-    return f"{n} {what}{'' if n == 1 else 's'}"
-
-
-def _listed(title: str, items: list[str]) -> list[str]:
+def _listed(title: str, some: Iterable[str]) -> list[str]:
+    items = list(some)
     if not items:
         return []
     more = [f"  and {len(items) - _SHOWN} more (--json lists all)"] if len(items) > _SHOWN else []

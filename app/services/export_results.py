@@ -19,7 +19,8 @@ from sqlalchemy.orm import Session
 
 from app.domain.parts import in_parts
 from app.formats.exported import Tally, mark
-from app.formats.imported.documents import MOST_RESULTS, MOST_VALUES, label
+from app.formats.imported.documents import label
+from app.formats.imported.portions import MOST_RESULTS, MOST_VALUES
 from app.reports.documents import json_line
 from app.services.resume_export import Numbers, place_in
 from app.store.repositories import exports

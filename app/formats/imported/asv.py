@@ -3,7 +3,8 @@
 A file is about one commit in one environment. It names no units: those are in `benchmarks.json`, one folder up, and
 facts of the machine also in `machine.json` beside the file. A benchmark that `benchmarks.json` no longer lists is
 known by the prefix of its name, as asv itself tells kinds apart. As in asv's own graphs each environment has series
-of its own, and results of an older version of their benchmark are left out.
+of its own, also one in which a requirement is not installed beside one that has its latest version, and results of an
+older version of their benchmark are left out.
 
 The format is described in asv's "Developer Docs", section "Benchmark suite layout and file formats".
 """
@@ -38,6 +39,7 @@ from app.formats.imported.values import (
     is_number,
     spread_of,
 )
+from app.formats.imported.wording import counted
 from app.formats.problems import json_path, shown
 
 BENCHMARKS, MACHINE = "benchmarks.json", "machine.json"
@@ -57,6 +59,14 @@ _KINDS = {"time": "time", "timeraw": "timeraw", "peakmem": "peakmemory", "mem": 
 _LITERAL = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?|'.*'|\".*\"|True|False|None", re.DOTALL)
 _EXACT_INTEGERS = 2**53
 _LONGEST_LITERAL = 255
+
+_LATEST = "latest"
+"""Version of a requirement for which asv's configuration names none; one that is not installed is null or missing."""
+
+_NO_BENCHMARKS = (
+    f"without {BENCHMARKS}: their parameters are called param1, param2, …, their units follow from their names, "
+    "and none is left out for its version"
+)
 
 _FACTS = ("arch", "cpu", "machine", "num_cpu", "os", "ram")
 
@@ -93,7 +103,10 @@ def recognises(document: Any) -> bool:
 
 
 def read(document: Any, companions: Mapping[str, Any], reading: Reading) -> Reading:
-    """Note what a result file says; `companions` are the two files that go with it, as far as there are any."""
+    """Note what a result file says; `companions` are the two files that go with it, as far as there are any.
+
+    What `benchmarks.json` would have told is guessed where it is missing, and that is noted.
+    """
     with reading.at("the file"):
         benchmarks = as_object(companions.get(BENCHMARKS), BENCHMARKS)
         told = as_object(document.get("params"), "params")
@@ -103,7 +116,8 @@ def read(document: Any, companions: Mapping[str, Any], reading: Reading) -> Read
             as_text(document["commit_hash"], "commit_hash"), from_milliseconds(document.get("date"), "date")
         )
         results = list(_results(document, benchmarks, variables, reading))
-        reading.add(commit, _machine(_facts(machine, told)), environment, results, "the file")
+        notes = [] if BENCHMARKS in companions else [_NO_BENCHMARKS]
+        reading.add(commit, _machine(_facts(machine, told)), environment, results, "the file", notes=notes)
     return reading
 
 
@@ -120,11 +134,12 @@ def _machine(facts: Object) -> Machine:
 
 def _environment(document: Object, facts: Object) -> tuple[Params, Object]:
     """Return what tells this environment's series from others', and all that is known of it."""
-    software: dict[str, Any] = {"python": document.get("python")}
-    software |= as_object(document.get("requirements"), "requirements")
+    software: dict[str, Any] = {"python": document.get("python") or None}
+    for name, version in as_object(document.get("requirements"), "requirements").items():
+        software[name] = _LATEST if version == "" else version
     for name, value in as_object(document.get("env_vars"), "env_vars").items():
         software[f"env-{name}"] = value
-    variables = {name: str(value) for name, value in software.items() if value not in (None, "")}
+    variables = {name: str(value) for name, value in software.items() if value is not None}
     return dict(variables), {"tool": "asv", **facts, **variables}
 
 
@@ -212,8 +227,8 @@ def _cases(
     values = [as_list(some, "params") for some in entry.params]
     combinations = list(product(*values))
     if len(entry.result) != len(combinations):
-        n = len(entry.result)
-        raise BadValueError(f"{n} results for {len(combinations)} combinations of parameters")
+        n_wanted = counted(len(combinations), "combination")
+        raise BadValueError(f"{counted(len(entry.result), 'result')} for {n_wanted} of parameters")
     names = _param_names(benchmark.param_names, len(values))
     for index, (value, combination) in enumerate(zip(entry.result, combinations, strict=True)):
         if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -224,7 +239,7 @@ def _cases(
             measured, low, high = _values(as_number(value, "the result"), entry, index)
             yield ImportedResult(
                 benchmark=name,
-                params=variables | own,
+                params=_beside(own, variables) | own,
                 metric=benchmark.metric,
                 unit=benchmark.unit,
                 better=benchmark.better,
@@ -233,6 +248,15 @@ def _cases(
                 low=low,
                 high=high,
             )
+
+
+def _beside(own: Params, variables: Params) -> Params:
+    """Return what tells the environment, under names that the benchmark's own parameters leave free."""
+    return {_free(name, own): value for name, value in variables.items()}
+
+
+def _free(name: str, taken: Params) -> str:
+    return _free(f"asv-{name}", taken) if name in taken else name
 
 
 def _param_names(known: tuple[str, ...], n: int) -> list[str]:

@@ -2,7 +2,8 @@
 
 A page of the API is a list, or an object whose `data` is one. Which way is better follows from the unit, as in
 Conbench: rates grow. Results that Conbench counts as failed are left out: those with an error, without values, or
-with a null among them.
+with a null among them. Results of a pull request are on the branch of it, which Conbench names with who owns it
+(`ada:fix`); those of the default branch are the project's own history, however that is called.
 """
 
 from __future__ import annotations
@@ -85,18 +86,25 @@ def _result(told: Object, stats: Object, place: str) -> ImportedResult:
 
 
 def _commit(told: Object) -> ImportedCommit:
-    """Return the commit as the API tells it, else as a client posts it."""
+    """Return the commit as the API tells it, else as a client posts it. Its branch is empty where that is not told."""
     commit = as_object(told.get("commit"), "commit")
     if not commit:
         github = as_object(told.get("github"), "github")
-        return ImportedCommit(str(github.get("commit_hash") or github.get("commit") or ""))
+        sha = str(github.get("commit_hash") or github.get("commit") or "")
+        return ImportedCommit(sha, branch=_branch(github) if github.get("pr_number") else None)
+    fork_point = commit.get("fork_point_sha") or commit.get("sha")
     return ImportedCommit(
         as_text(commit.get("sha"), "commit.sha", ""),
         as_time(commit.get("timestamp"), "commit.timestamp"),
         parent=commit.get("parent_sha") or None,
+        branch=_branch(commit) if fork_point != commit.get("sha") else None,
         author=first_line(commit.get("author_name")),
         subject=first_line(commit.get("message")),
     )
+
+
+def _branch(told: Object) -> str:
+    return as_text(told.get("branch"), "branch", "")
 
 
 def _machine(told: Object) -> Machine:

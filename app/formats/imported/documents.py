@@ -10,7 +10,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -21,18 +21,29 @@ from app.domain.errors import PayloadError, Problem
 from app.domain.results import Better
 from app.formats.fields import FORBIDDEN, MAX_NAME_B
 from app.formats.imported.lineage import Lineage
-from app.formats.imported.model import ImportedCommit, ImportedResult, Measured
+from app.formats.imported.model import BadValueError, ImportedCommit, ImportedResult, Measured
+from app.formats.imported.portions import (
+    MOST_RESULTS,
+    MOST_VALUES,
+    SUMMARISED,
+    is_too_large,
+    portions,
+    summarised,
+)
 from app.formats.problems import shown
-from app.formats.results_payload import MAX_RESULTS, MAX_VALUES, read_payload
-from workers.protocol import params_key
-
-MOST_RESULTS, MOST_VALUES = MAX_RESULTS // 5, MAX_VALUES // 4
-"""Of one document, so that even with the longest names it is no larger than a body may be."""
+from app.formats.results_payload import read_payload
 
 _OF_RESULT = re.compile(r"results\[(\d+)\]\.?(.*)")
 
 NO_COMMIT = "the file names no commit: give --commit"
 NO_DATE = "neither the file nor a clone tells the date of the commit: give --date, or --repo"
+GIVE_REPO = "write all its digits, or give --repo, a clone that knows them"
+
+_ABBREVIATED = re.compile("[0-9a-fA-F]{4,39}")
+
+
+class _NotWantedError(Exception):
+    """A commit that stays out; the message says why, behind a number of results."""
 
 
 @dataclass(frozen=True)
@@ -100,13 +111,14 @@ class Refused:
 
 @dataclass
 class Preparing:
-    """Makes documents of what files say; what came of it is in `refused` and `left_out`."""
+    """Makes documents of what files say; what came of it is in `refused`, `left_out` and `noted`."""
 
     wishes: ImportWishes
     now: datetime
     lineage: Lineage | None = None
     refused: list[Refused] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+    noted: Counter[str] = field(default_factory=Counter)
     machines: dict[str, str] = field(default_factory=dict)
     """Device class -> the machine that has it; of several machines of one class only the first does."""
 
@@ -120,37 +132,72 @@ class Preparing:
             PreparedDocument.of(
                 file, head | {"results": [self._result(one) for one in some]}, [one.place for one in some]
             )
-            for some in _parts(measured.results)
+            for some in portions(map(self._within_limits, measured.results), MOST_RESULTS, MOST_VALUES)
         ]
-        return [document for document in documents if self._judge(document)]
+        good = [document for document in documents if self._judge(document)]
+        for note in measured.notes:
+            self.noted[note] += sum(len(document.places) for document in good)
+        return good
 
     def _commit(self, file: str, measured: Measured) -> ImportedCommit | None:
         """Return the commit with everything that is known of it; None where it cannot be told, or is not wanted."""
-        commit, n = measured.commit, len(measured.results)
+        n = len(measured.results)
+        try:
+            return self._completed(measured)
+        except _NotWantedError as reason:
+            self.left_out[str(reason)] += n
+        except BadValueError as error:
+            self.refused.append(Refused(file, measured.place, str(error), n))
+        return None
+
+    def _completed(self, measured: Measured) -> ImportedCommit:
+        commit = measured.commit
         sha = (commit.sha or self.wishes.commit or "").lower()
-        known = self.lineage.find(sha) if self.lineage and sha else None
-        if not sha:
-            self.refused.append(Refused(file, measured.place, NO_COMMIT, n))
-            return None
-        if self.lineage is not None and known is None:
-            self.left_out[f"of commits that are not on the line of first parents of {self.lineage.name}"] += n
-            return None
-        time = commit.time or self.wishes.date or (known.time if known else None)
-        if time is None and not measured.is_exact:
-            time = measured.measured_at
-        if time is None and not measured.is_exact:
-            self.refused.append(Refused(file, measured.place, NO_DATE, n))
-            return None
+        known = self._known(sha)
         told = known or commit
         return ImportedCommit(
             sha=told.sha or sha,
-            time=time,
+            time=self._commit_time(measured, known),
             parent=told.parent or commit.parent,
-            branch=self.wishes.branch or (None if known else commit.branch),
+            branch=self._branch(commit, known),
             author=told.author or commit.author,
             subject=told.subject or commit.subject,
             position=told.position,
         )
+
+    def _known(self, sha: str) -> ImportedCommit | None:
+        """Return the commit as the clone knows it, where there is one."""
+        if not sha:
+            raise BadValueError(NO_COMMIT)
+        if self.lineage is None:
+            if is_abbreviated(sha):
+                raise BadValueError(f"commit {shown(sha)} is abbreviated: {GIVE_REPO}")
+            return None
+        known = self.lineage.find(sha)
+        if known is None:
+            name = self.lineage.name
+            raise _NotWantedError(f"of commits that are not on the line of first parents of {name}")
+        return known
+
+    def _commit_time(self, measured: Measured, known: ImportedCommit | None) -> datetime | None:
+        time = measured.commit.time or self.wishes.date or (known.time if known else None)
+        if time is None and not measured.is_exact:
+            time = measured.measured_at
+            if time is None:
+                raise BadValueError(NO_DATE)
+        return time
+
+    def _branch(self, commit: ImportedCommit, known: ImportedCommit | None) -> str | None:
+        branch = self.wishes.branch or (None if known else commit.branch)
+        if branch == "":
+            raise _NotWantedError("of pull requests whose branch is not told: --branch names one")
+        return branch
+
+    def _within_limits(self, one: ImportedResult) -> ImportedResult:
+        if not is_too_large(one):
+            return one
+        self.noted[SUMMARISED] += 1
+        return summarised(one)
 
     def _head(self, commit: ImportedCommit, measured: Measured) -> dict[str, Any]:
         measured_at = self._point_time(commit, measured)
@@ -244,27 +291,12 @@ class Preparing:
         return f"{written}: {message}" if written else message
 
 
+def is_abbreviated(sha: str) -> bool:
+    """Tell the beginning of a commit's id."""
+    return _ABBREVIATED.fullmatch(sha) is not None
+
+
 def label(text: str) -> str:
     """Return an author's name or a commit's subject as the service keeps it: in normal form C, and cut if need be."""
     plain = FORBIDDEN.sub(" ", unicodedata.normalize("NFC", text)).encode("utf-8", "replace")
     return plain[:MAX_NAME_B].decode("utf-8", "ignore").strip()
-
-
-def _parts(results: Iterable[ImportedResult]) -> Iterator[list[ImportedResult]]:
-    """Yield the results in parts of which none is too large for a document or has a metric of a case twice."""
-    left = list(results)
-    while left:
-        part: list[ImportedResult] = []
-        rest: list[ImportedResult] = []
-        seen, n_values = set(), 0
-        for one in left:
-            key = one.benchmark, params_key(one.params), one.metric
-            fits = len(part) < MOST_RESULTS and (not part or n_values + len(one.values) <= MOST_VALUES)
-            if key in seen or not fits:
-                rest.append(one)
-            else:
-                part.append(one)
-                seen.add(key)
-                n_values += len(one.values)
-        yield part
-        left = rest

@@ -8,11 +8,11 @@ in one entry has been measured as often.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from app.domain.results import Better
+from app.formats.imported.github_action_range import read_range
 from app.formats.imported.model import BadValueError, ImportedCommit, ImportedResult, Machine, Reading
 from app.formats.imported.quantities import clean_unit, direction_of, metric_of
 from app.formats.imported.values import (
@@ -39,8 +39,6 @@ _LOWER = (
     "benchmarkluau",
     "customSmallerIsBetter",
 )
-
-_RANGE = re.compile(r"(?:^|±|\+/?-|stddev:)\s*([0-9][0-9,]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(%?)")
 
 
 def recognises(document: Any) -> bool:
@@ -86,7 +84,7 @@ def _read_entry(suite: str, entry: Object, place: str, reading: Reading) -> None
 def _result(bench: Object, suite: str, tool: str, place: str) -> ImportedResult:
     value = as_number(from_text(bench.get("value")), "value")
     unit = clean_unit(as_text(bench.get("unit"), "unit", "1"))
-    low, high = _range(bench.get("range"), value, is_rate=tool == _PYTEST)
+    low, high = read_range(bench.get("range"), value, is_rate=tool == _PYTEST)
     return ImportedResult(
         benchmark=as_text(bench.get("name"), "name"),
         params={"suite": suite},
@@ -104,20 +102,6 @@ def _direction(tool: str, unit: str) -> Better:
     if tool in _HIGHER:
         return "higher"
     return "lower" if tool in _LOWER else direction_of(unit)
-
-
-def _range(found: Any, value: float, *, is_rate: bool) -> tuple[float | None, float | None]:
-    """Return the ends of a range such as `± 329`, `+/- 2,802`, `±1.12%`, `stddev: 0.3` or 3; none sinks below 0.
-
-    Of a rate, which is pytest's, it is the deviation of the time of one call: `1 / value` seconds on average.
-    """
-    match = _RANGE.search(str(found)) if isinstance(found, str | int | float) else None
-    if match is None:
-        return None, None
-    width = float(match[1].replace(",", "")) * (abs(value) / 100 if match[2] else 1)
-    if is_rate and not match[2]:
-        width *= value * value
-    return max(value - width, min(value, 0.0)), value + width
 
 
 def _joined(first: ImportedResult, other: ImportedResult) -> ImportedResult:

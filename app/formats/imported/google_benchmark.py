@@ -1,17 +1,19 @@
 """Google Benchmark: what `--benchmark_format=json` and `--benchmark_out` write.
 
-Repetitions of a benchmark are its values. Means, deviations and fits that the library adds are left out where there are
-repetitions; where only they were kept, the median stands for them. The file names no commit unless somebody put it into
-the context, as with `--benchmark_context=git_sha=…`.
+Repetitions of a benchmark are its values. Means and deviations that the library adds are left out where there are
+repetitions; where only they were kept, the median stands for them. Counters of the program itself are left out: a file
+tells neither their unit nor which way is better. The file names no commit unless somebody put it into the context, as
+with `--benchmark_context=git_sha=…`.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from app.domain.results import Better
+from app.formats.imported.google_benchmark_runs import aggregate_of, benchmark_of, has_failed, is_fit
 from app.formats.imported.model import BadValueError, ImportedCommit, ImportedResult, Machine, Reading
 from app.formats.imported.values import Object, as_count, as_number, as_object, as_text, as_time
 
@@ -29,7 +31,28 @@ _COMMIT_KEYS = (
 )
 _TIMES = ("real_time", "cpu_time")
 _RATES = {"items_per_second": "items/s", "bytes_per_second": "B/s"}
+_MEMORY = {"max_bytes_used": "B", "total_allocated_bytes": "B", "allocs_per_iter": "allocs/iter"}
+"""What its memory manager tells, where a program has one."""
+
+_COUNTERS = "that are counters of a program, of which no file tells unit and direction"
+_NUMBERS = (int, float)
+_OWN = {
+    "family_index",
+    "per_family_instance_index",
+    "repetitions",
+    "repetition_index",
+    "threads",
+    "iterations",
+    *_TIMES,
+    *_RATES,
+    *_MEMORY,
+}
+"""Numbers of a row that are no counters of the program."""
+
 _NOT_KEPT = ("caches", "load_avg", "date")
+
+_Row = tuple[str, Object]
+"""A row with its place in the file."""
 
 
 def recognises(document: Any) -> bool:
@@ -64,37 +87,54 @@ def _commit_of(context: Object) -> str:
 
 
 def _results(benchmarks: list[Any], reading: Reading) -> Iterator[ImportedResult]:
-    runs: dict[str, list[tuple[str, Object]]] = defaultdict(list)
-    for index, found in enumerate(benchmarks):
-        with reading.at(f"benchmarks[{index}]"):
-            run = as_object(found, "the benchmark")
-            name = as_text(run.get("run_name") or run.get("name"), "name")
-            runs[name].append((f"benchmarks[{index}]", run))
-    for name, some in runs.items():
-        chosen = _chosen(some)
+    names = {str(found.get("name")) for found in benchmarks if isinstance(found, dict)}
+    for name, some in _by_benchmark(benchmarks, names, reading).items():
+        chosen = _chosen(some, names)
         if not chosen:
-            reading.left_out["that failed or are only fits"] += 1
+            reading.left_out["of which only deviations were kept"] += 1
             continue
+        reading.left_out.update(_COUNTERS for _ in _counters(chosen))
         with reading.at(chosen[0][0]):
             yield from _metrics(name, chosen)
 
 
-def _chosen(runs: Iterable[tuple[str, Object]]) -> list[tuple[str, Object]]:
-    """Return the repetitions that worked, or their median where only aggregates were kept."""
-    good = [(place, run) for place, run in runs if not run.get("error_occurred") and not run.get("skipped")]
-    repetitions = [(place, run) for place, run in good if run.get("run_type") != "aggregate"]
-    medians = [(place, run) for place, run in good if run.get("aggregate_name") == "median"]
-    means = [(place, run) for place, run in good if run.get("aggregate_name") == "mean"]
-    return repetitions or medians or means
+def _by_benchmark(benchmarks: list[Any], names: Set[str], reading: Reading) -> dict[str, list[_Row]]:
+    """Return the rows of each benchmark that worked and are no fits."""
+    rows: dict[str, list[_Row]] = defaultdict(list)
+    for index, found in enumerate(benchmarks):
+        place = f"benchmarks[{index}]"
+        with reading.at(place):
+            run = as_object(found, "the benchmark")
+            if has_failed(run):
+                reading.left_out["that failed"] += 1
+            elif is_fit(run):
+                reading.left_out["that are fits of a benchmark's complexity"] += 1
+            else:
+                rows[benchmark_of(run, names)].append((place, run))
+    return rows
 
 
-def _metrics(name: str, runs: list[tuple[str, Object]]) -> Iterator[ImportedResult]:
+def _chosen(rows: Iterable[_Row], names: Set[str]) -> list[_Row]:
+    """Return the repetitions, or their median where only aggregates were kept."""
+    kinds: dict[str, list[_Row]] = defaultdict(list)
+    for place, run in rows:
+        kinds[aggregate_of(run, names)].append((place, run))
+    return kinds[""] or kinds["median"] or kinds["mean"]
+
+
+def _counters(rows: Iterable[_Row]) -> set[str]:
+    """Return the names of all numbers that are nothing of the library's own."""
+    return {name for _, run in rows for name, value in run.items() if type(value) in _NUMBERS} - _OWN
+
+
+def _metrics(name: str, runs: list[_Row]) -> Iterator[ImportedResult]:
     place, first = runs[0]
     unit = as_text(first.get("time_unit"), "time_unit", "ns")
     if any(as_text(run.get("time_unit"), "time_unit", "ns") != unit for _, run in runs):
         raise BadValueError("its repetitions have different time units")
     wanted: list[tuple[str, str, Better]] = [(metric, unit, "lower") for metric in _TIMES]
     wanted += [(metric, rate, "higher") for metric, rate in _RATES.items()]
+    wanted += [(metric, its_unit, "lower") for metric, its_unit in _MEMORY.items()]
     for metric, its_unit, better in wanted:
         if metric in first:
             values = tuple(as_number(run.get(metric), metric) for _, run in runs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -46,7 +46,10 @@ def _slug(text: str) -> str:
 
 @dataclass(frozen=True)
 class ImportedCommit:
-    """A commit as the file names it: its id may be abbreviated, or empty where the file names none."""
+    """A commit as the file names it: its id may be abbreviated, or empty where the file names none.
+
+    `branch` is None for that of the project, and empty for another one of which nobody says the name.
+    """
 
     sha: str = ""
     time: datetime | None = None
@@ -81,7 +84,7 @@ class Measured:
     """What one run of a tool measured at one commit. `measured_at` is when, where the file says that.
 
     `device_class` is empty where only the machine is known. `is_exact` says that its point is of the
-    time `measured_at`, and not of the date of its commit.
+    time `measured_at`, and not of the date of its commit. `notes` are what people should know of its results.
     """
 
     commit: ImportedCommit
@@ -92,6 +95,7 @@ class Measured:
     measured_at: datetime | None = None
     device_class: str = ""
     is_exact: bool = False
+    notes: tuple[str, ...] = ()
 
 
 class BadValueError(Exception):
@@ -130,10 +134,19 @@ class Reading:
         measured_at: datetime | None = None,
         device_class: str = "",
         is_exact: bool = False,
+        notes: Iterable[str] = (),
     ) -> None:
         """Note what was measured, where there is any."""
         if results:
             found = Measured(
-                commit, machine, environment, tuple(results), place, measured_at, device_class, is_exact
+                commit,
+                machine,
+                environment,
+                tuple(results),
+                place,
+                measured_at,
+                device_class,
+                is_exact,
+                tuple(notes),
             )
             (self.take or self.measured.append)(found)

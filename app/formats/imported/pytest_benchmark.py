@@ -1,6 +1,8 @@
 """pytest-benchmark: what `--benchmark-json` and `--benchmark-save` write. Times are in seconds.
 
 With `--benchmark-save-data` every round is kept; otherwise there is the median with the fastest and the slowest round.
+What was measured with changes that were not committed comes in at the commit that was checked out, as the file has it,
+and is told: many a build changes a file with a version, and nobody can say afterwards what it was.
 """
 
 from __future__ import annotations
@@ -34,6 +36,9 @@ _FACTS = (
 )
 
 
+_DIRTY = "measured with changes that were not committed: they stand at the commit that was checked out"
+
+
 def recognises(document: Any) -> bool:
     """Tell it by its list of benchmarks and what it says of the machine."""
     return (
@@ -51,14 +56,17 @@ def read(document: Any, companions: Mapping[str, Any], reading: Reading) -> Read
         for index, benchmark in enumerate(as_list(document.get("benchmarks"), "benchmarks")):
             with reading.at(f"benchmarks[{index}]"):
                 results.append(_result(as_object(benchmark, "the benchmark"), f"benchmarks[{index}]"))
+        commit = as_object(document.get("commit_info"), "commit_info")
+        is_dirty = commit.get("dirty") is True
         environment = {"tool": "pytest-benchmark"} | {name: info[name] for name in _FACTS if info.get(name)}
         reading.add(
-            _commit(as_object(document.get("commit_info"), "commit_info")),
+            _commit(commit),
             _machine(info),
-            environment,
+            environment | ({"dirty": True} if is_dirty else {}),
             results,
             "the file",
             measured_at=as_time(document.get("datetime"), "datetime"),
+            notes=[_DIRTY] if is_dirty else [],
         )
     return reading
 

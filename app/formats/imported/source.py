@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from app.domain.errors import DataError
+from app.formats.imported.disguises import HEAD_B, refuse_disguised
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SCRIPT, _SCRIPT_END = re.compile(r"\s*window\.BENCHMARK_DATA\s*=?\s*"), re.compile(r"\s*;?\s*")
@@ -46,7 +47,7 @@ def read_source(file: BinaryIO) -> Any:
         file: can be read again from its beginning.
 
     Raises:
-        DataError: it is no UTF-8, or no JSON; the message says where.
+        DataError: it is no UTF-8, or no JSON; the message says where, or what it is.
     """
     try:
         first = _loaded(_decoded(_first_line(file), 0), 1)
@@ -62,7 +63,9 @@ def read_source(file: BinaryIO) -> Any:
 
 def parse(file: BinaryIO) -> Any:
     """Return the one document that a file holds. Raises DataError as `read_source` does."""
-    text = _decoded(file.read(), 0)
+    data = file.read()
+    refuse_disguised(data[:HEAD_B])
+    text = _decoded(data, 0)
     script = _SCRIPT.match(text)
     try:
         document, end = _DECODER.raw_decode(text, script.end() if script else _behind(_SPACE, text, 0))

@@ -196,7 +196,8 @@ def test_refused_value_is_told_with_file_place_and_value(imported, tmp_path, pos
     ]
     assert run(["import", str(path), "--project", "acme/vision"]) == DATA
     said = capsys.readouterr().out
-    assert f"{path}: entries.Rust[0].benches[0]: benchmark" in said
+    assert f'{path}: entries.Rust[0].benches[0]: benchmark "xxx' in said
+    assert 'xxx…": the text is 300 bytes long' in said
     assert "correct what was refused and import again" in said
 
 
@@ -320,6 +321,9 @@ def test_direction_can_be_named(imported, session, tmp_path):
         (["data.js", "--date", "yesterday"], USAGE, "no ISO 8601 time"),
         (["data.js", "--commit", "x"], USAGE, "no id of a commit"),
         (["data.js", "--commit", "my-branch"], USAGE, "no id of a commit"),
+        (["data.js", "--commit", "abcdef12"], USAGE, "is abbreviated: write all its digits, or give --repo"),
+        (["new\nline.json"], DATA, r"new\nline.json: the file: cannot be read"),
+        (["a\nfolder"], DATA, r"a\nfolder: no file of a known format"),
         (["data.js", "--branch", "x" * 300], USAGE, "--branch"),
         (["data.js", "--repo", "nowhere"], DATA, "is not a folder"),
         (["empty"], DATA, "no file of a known format"),
@@ -332,10 +336,40 @@ def test_wrong_usage_and_bad_data_are_told_with_their_status(
     Path("data.js").write_text(data_js((SHA, "2020-05-01", 1)))
     Path("other.json").write_text("{}")
     Path("empty").mkdir()
+    Path("a\nfolder").mkdir()
     assert run(["import", *arguments, "--project", "acme/vision"]) == status
     output = capsys.readouterr()
     assert said in output.out + output.err
     assert posting.batches == 0
+
+
+def test_what_is_noted_is_told_and_refuses_nothing(imported, posting, capsys, tmp_path):
+    stats = {"median": 2.0, "min": 1.0, "max": 5.0}
+    told = {
+        "machine_info": {},
+        "commit_info": {"id": SHA, "time": "2020-05-01T00:00:00Z", "dirty": True},
+        "benchmarks": [{"fullname": "b.py::test", "stats": stats}],
+    }
+    path = tmp_path / "0001.json"
+    path.write_text(json.dumps(told))
+    ((note, n),) = imported(path)["noted"].items()
+    assert run(["import", str(path), "--project", "acme/vision"]) == 0
+    assert f"noted: {n} {note}\n" in capsys.readouterr().out
+    assert note.startswith("measured with changes that were not committed")
+
+
+def test_results_of_a_pull_request_join_no_history_of_the_project(imported, session, tmp_path):
+    fork = "cd" * 20
+    result = {"tags": {"name": "b"}, "stats": {"data": [1.0], "unit": "s"}}
+    commits = [
+        {"sha": SHA, "timestamp": "2020-05-01", "branch": "acme:main", "fork_point_sha": SHA},
+        {"sha": fork, "timestamp": "2020-05-02", "branch": "ada:fix", "fork_point_sha": SHA},
+    ]
+    path = tmp_path / "page.json"
+    path.write_text(json.dumps([result | {"commit": commit} for commit in commits]))
+    imported(path)
+    query = select(Commit.sha, Result.branch).join(Result, Result.commit_id == Commit.id)
+    assert dict(session.execute(query).all()) == {SHA: "main", fork: "ada:fix"}
 
 
 def test_documents_of_our_own_come_out_with_the_values_that_went_in(imported, session, tmp_path):

@@ -123,18 +123,3 @@ def test_what_comes_out_of_a_pipe_is_read_as_a_file_is(tmp_path: Path) -> None:
     _, taken = read(path)
     writer.join()
     assert len(taken) == 2
-
-
-def test_bad_companion_is_told_once_and_a_good_one_held_once(tmp_path: Path) -> None:
-    for folder in ("one", "two"):
-        for machine in ("a", "b"):
-            place = tmp_path / folder / machine
-            place.mkdir(parents=True)
-            told = {"commit_hash": "ab" * 20, "date": 1_500_000_000_000, "results": {"s.time_x": 0.5}}
-            (place / "1.json").write_text(json.dumps(told))
-        (tmp_path / folder / "benchmarks.json").write_text('{"cut": ' if folder == "one" else "{}")
-    paths = sorted(tmp_path.glob("*/*/1.json"))
-    files, taken = read(*paths, *paths)
-    bad = [one for one in files.preparing.refused if one.file.endswith("benchmarks.json")]
-    assert (len(bad), len(taken)) == (1, 8)
-    assert len([found for found in files._companions.values() if found is not None]) == 1

@@ -78,6 +78,7 @@ def test_commit_date_machine_and_environment_are_told():
         **MACHINE,
         "python": "3.8",
         "numpy": "1.20",
+        "Cython": "latest",
         "env-CFLAGS": "-O3",
     }
 
@@ -99,7 +100,51 @@ def test_files_of_one_machine_are_of_one_class_whatever_they_told_of_it_over_the
 
 def test_each_environment_has_cases_of_its_own():
     (result,) = results_of(version_2({"s.Suite.time_it": [[0.5], [], "v2"]}))
-    assert result.params == {"python": "3.8", "numpy": "1.20", "env-CFLAGS": "-O3"}
+    assert result.params == {"python": "3.8", "numpy": "1.20", "Cython": "latest", "env-CFLAGS": "-O3"}
+
+
+def test_environment_with_the_latest_of_a_requirement_is_another_than_one_without_it():
+    matrix: list[dict[str, Any]] = [{"numpy": "", "Cython": "0.29"}, {"Cython": "0.29"}, {"numpy": None}]
+    found = [
+        results_of(version_2({"s.time_x": [[1.0]]}, requirements=one, env_vars={}))[0].params
+        for one in matrix
+    ]
+    assert found == [
+        {"python": "3.8", "numpy": "latest", "Cython": "0.29"},
+        {"python": "3.8", "Cython": "0.29"},
+        {"python": "3.8"},
+    ]
+
+
+def test_variable_that_is_set_to_nothing_is_another_environment_than_one_that_is_not_set():
+    found = [
+        results_of(version_2({"s.time_x": [[1.0]]}, env_vars=one))[0].params
+        for one in ({"X": ""}, {"X": None})
+    ]
+    assert [params.get("env-X") for params in found] == ["", None]
+
+
+def test_parameter_of_a_benchmark_keeps_its_name_and_what_tells_the_environment_gives_way():
+    names = ["python", "numpy", "asv-numpy"]
+    known = {"s.time_x": {"type": "time", "param_names": names}}
+    row = [[1.0], [["'a'"], ["'b'"], ["'c'"]]]
+    (result,) = results_of(version_2({"s.time_x": row}, requirements={"numpy": "1.20"}, env_vars={}), known)
+    assert result.params == {
+        "python": "a",
+        "numpy": "b",
+        "asv-numpy": "c",
+        "asv-python": "3.8",
+        "asv-asv-numpy": "1.20",
+    }
+
+
+def test_results_without_benchmarks_json_are_noted():
+    document = version_2({"s.time_x": [[1.0]]})
+    (alone,) = read(document, {}, Reading()).measured
+    (known,) = read(document, {"benchmarks.json": BENCHMARKS}, Reading()).measured
+    assert known.notes == ()
+    (note,) = alone.notes
+    assert note.startswith("without benchmarks.json")
 
 
 def test_parameters_become_cases_the_last_varying_fastest():
@@ -207,7 +252,8 @@ def test_version_1_has_values_and_objects():
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ([[1.0, 2.0], [["1"]]], "2 results for 1 combinations of parameters"),
+        ([[1.0, 2.0], [["1"]]], "2 results for 1 combination of parameters"),
+        ([[1.0], [["1", "2"]]], "1 result for 2 combinations of parameters"),
         ([["fast"], []], 'the result is "fast"; expected a number'),
         ([[math.inf], []], "the result is Infinity; only finite numbers can be stored"),
         ([[1.0], [[["3"]]]], "a parameter is a list; expected text"),

@@ -85,6 +85,27 @@ def test_posted_documents_are_read_with_their_commit_and_numbers_as_text():
     assert measured.machine.device_class == "cpu-x-2t"
 
 
+def commit(branch: str | None, fork_point: str | None) -> dict[str, Any]:
+    return result()["commit"] | {"branch": branch, "fork_point_sha": fork_point}  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("fields", "branch"),
+    [
+        ({"commit": commit("apache:main", SHA)}, None),
+        ({"commit": commit("apache:main", None)}, None),
+        ({"commit": commit("ada:fix", "cd" * 20)}, "ada:fix"),
+        ({"commit": commit(None, "cd" * 20)}, ""),
+        ({"commit": None, "github": {"commit": SHA, "branch": "apache:main"}}, None),
+        ({"commit": None, "github": {"commit": SHA, "pr_number": 7, "branch": "ada:fix"}}, "ada:fix"),
+        ({"commit": None, "github": {"commit": SHA, "pr_number": 7}}, ""),
+    ],
+)
+def test_results_of_a_pull_request_are_on_its_branch_and_all_others_on_that_of_the_project(fields, branch):
+    (measured,) = read([result(**fields)], {}, Reading()).measured
+    assert measured.commit.branch == branch
+
+
 def test_failed_results_are_left_out_and_counted():
     failed = [
         result(error={"stack": "…"}),

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.errors import Problem
-from app.formats.imported.documents import MOST_VALUES, ImportWishes, Preparing, label
+from app.formats.imported.documents import ImportWishes, Preparing, label
 from app.formats.imported.lineage import Lineage
 from app.formats.imported.model import ImportedCommit, ImportedResult, Machine, Measured
+from app.formats.imported.portions import MOST_VALUES
 from app.formats.results_payload import read_payload
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -169,6 +170,58 @@ def test_result_that_the_service_would_refuse_is_told_with_file_place_and_value(
     (refused,) = its.refused
     assert (refused.file, refused.place, refused.results) == ("f.json", "there", 1)
     assert message in refused.message
+
+
+@pytest.mark.parametrize("sha", ["12ab", "ABCDEF12", "a" * 39])
+def test_abbreviated_commit_is_refused_with_what_to_do_where_no_clone_knows_it(sha):
+    its = preparing()
+    assert its.prepare("f", measured(imported("a"), imported("b"), commit=ImportedCommit(sha, DAY))) == []
+    (refused,) = its.refused
+    assert refused.message.startswith(f'commit "{sha.lower()}" is abbreviated')
+    assert ("--repo" in refused.message, refused.results) == (True, 2)
+
+
+def test_results_of_a_branch_are_on_it_unless_the_options_or_a_clone_say_otherwise():
+    told = measured(commit=ImportedCommit("3" * 40, DAY, branch="ada:fix"))
+    bodies = [
+        its.prepare("f", told)[0].body for its in (preparing(), preparing(branch="b"), preparing(line()))
+    ]
+    assert [body.get("branch") for body in bodies] == ["ada:fix", "b", None]
+
+
+def test_results_of_a_branch_without_a_name_are_left_out_and_counted_unless_they_get_one():
+    told = measured(commit=ImportedCommit("3" * 40, DAY, branch=""))
+    its = preparing()
+    assert its.prepare("f", told) == []
+    assert list(its.left_out.items()) == [
+        ("of pull requests whose branch is not told: --branch names one", 1)
+    ]
+    assert [len(other.prepare("f", told)) for other in (preparing(branch="b"), preparing(line()))] == [1, 1]
+
+
+def test_result_with_more_values_than_a_post_takes_is_its_median_between_the_extremes_and_noted():
+    its = preparing()
+    values = (3.0, *(1.0,) * 50_000, *(2.0,) * 50_001)
+    (document,) = its.prepare("f", measured(imported("many", values), imported("few", (1.0, 5.0))))
+    (many, few) = document.body["results"]
+    assert (many["values"], many["low"], many["high"]) == ((2.0,), 1.0, 3.0)
+    assert few["values"] == (1.0, 5.0)
+    assert list(its.noted.values()) == [1]
+    assert its.refused == []
+
+
+def test_result_with_as_many_values_as_a_post_takes_keeps_them():
+    its = preparing()
+    (document,) = its.prepare("f", measured(imported(values=(1.0,) * 100_000)))
+    assert (len(document.body["results"][0]["values"]), its.noted) == (100_000, {})
+
+
+def test_notes_count_the_results_that_come_in():
+    its = preparing(line())
+    results = (imported("a"), imported("b"), imported("x" * 300))
+    its.prepare("f", measured(*results, commit=ImportedCommit("3" * 40), notes=("so",)))
+    its.prepare("f", measured(*results, commit=ImportedCommit("f" * 40), notes=("so",)))
+    assert its.noted == {"so": 2}
 
 
 def test_run_of_which_nothing_is_left_is_no_document():

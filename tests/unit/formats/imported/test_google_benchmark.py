@@ -81,10 +81,64 @@ def test_rates_are_metrics_that_grow():
     ]
 
 
+def test_what_the_memory_manager_tells_are_metrics_that_shrink():
+    found = results_of(run(max_bytes_used=7, allocs_per_iter=0.5))
+    assert found[2:] == [
+        ("BM_sort/64", "max_bytes_used", "B", "lower", (7,)),
+        ("BM_sort/64", "allocs_per_iter", "allocs/iter", "lower", (0.5,)),
+    ]
+
+
 def test_failed_runs_and_fits_are_left_out_and_counted():
     fit = run("BM_fit_BigO", run_type="aggregate", aggregate_name="BigO")
     reading = read(document(run("BM_bad", error_occurred=True), fit), {}, Reading())
-    assert (reading.measured, sum(reading.left_out.values())) == ([], 2)
+    assert reading.measured == []
+    assert dict(reading.left_out) == {"that failed": 1, "that are fits of a benchmark's complexity": 1}
+
+
+def test_counters_of_the_program_are_left_out_and_counted_once_for_each_benchmark():
+    runs = [run(hits=3, FLOPS=1e9, label="x", iterations=10, threads=1) for _ in range(2)]
+    reading = read(document(*runs), {}, Reading())
+    assert [r.metric for m in reading.measured for r in m.results] == ["real_time", "cpu_time"]
+    assert dict(reading.left_out) == {
+        "that are counters of a program, of which no file tells unit and direction": 2
+    }
+
+
+def old(name: str, real_time: float = 2.0) -> dict[str, Any]:
+    """A row as before version 1.5."""
+    return {"name": name, "iterations": 10, "real_time": real_time, "cpu_time": 1.0, "time_unit": "ns"}
+
+
+def real_times(*rows: dict[str, Any]) -> list[tuple[str, tuple[float, ...]]]:
+    return [(name, values) for name, metric, _, _, values in results_of(*rows) if metric == "real_time"]
+
+
+def test_aggregates_of_old_files_are_none_of_their_benchmarks():
+    rows = [old("BM", 1.0), old("BM", 3.0), *(old(f"BM_{a}") for a in ("mean", "median", "stddev", "cv"))]
+    assert real_times(*rows) == [("BM", (1.0, 3.0))]
+
+
+def test_median_stands_where_an_old_file_has_only_aggregates():
+    assert real_times(old("BM_mean", 1.0), old("BM_median", 2.0), old("BM_stddev", 3.0)) == [("BM", (2.0,))]
+
+
+def test_benchmark_of_an_old_file_may_be_called_as_an_aggregate_is():
+    assert real_times(old("BM_mean"), old("BM_cv")) == [("BM_mean", (2.0,)), ("BM_cv", (2.0,))]
+    assert real_times(run("BM", 1.0), run("BM_mean", 3.0)) == [("BM", (1.0,)), ("BM_mean", (3.0,))]
+
+
+def test_fits_of_old_files_are_left_out_and_counted():
+    fits = [{"name": "BM_BigO", "cpu_coefficient": 1, "big_o": "N"}, {"name": "BM_RMS", "rms": 0.05}]
+    reading = read(document(old("BM"), *fits), {}, Reading())
+    assert [m.results[0].benchmark for m in reading.measured] == ["BM"]
+    assert dict(reading.left_out) == {"that are fits of a benchmark's complexity": 2}
+
+
+def test_benchmark_of_which_only_deviations_were_kept_is_left_out_and_counted():
+    deviation = run("BM_cv", run_name="BM", run_type="aggregate", aggregate_name="cv")
+    reading = read(document(deviation), {}, Reading())
+    assert (reading.measured, dict(reading.left_out)) == ([], {"of which only deviations were kept": 1})
 
 
 def test_bad_time_is_told_with_its_place_and_keeps_no_other_out():

@@ -58,6 +58,16 @@ def test_file_of_a_tree_without_versions_names_no_commit_and_its_own_time(info):
     assert measured.measured_at == datetime(2019, 11, 20, tzinfo=UTC)
 
 
+@pytest.mark.parametrize(
+    ("dirty", "environment", "n_notes"), [(True, True, 1), (False, None, 0), (None, None, 0)]
+)
+def test_changes_that_were_not_committed_are_noted_and_kept_with_the_environment(dirty, environment, n_notes):
+    told = document(commit_info={"id": SHA, "dirty": dirty})
+    (measured,) = read(told, {}, Reading()).measured
+    assert (measured.commit.sha, measured.environment.get("dirty")) == (SHA, environment)
+    assert len(measured.notes) == n_notes
+
+
 def test_median_stands_with_the_extremes_where_rounds_were_not_kept():
     ((result,),) = (m.results for m in read(document(), {}, Reading()).measured)
     assert (result.metric, result.unit, result.values) == ("latency_p50", "s", (2.0,))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import math
 
 import pytest
 
 from app.domain.errors import DataError
-from app.formats.imported.source import Lines, read_source
+from app.formats.imported.source import Lines, parse, read_source
 from tests.factories.import_files import parsed
 
 
@@ -39,6 +40,26 @@ def test_documents_of_lines_can_be_read_again_and_again():
 
 def test_line_breaks_of_unicode_within_a_text_end_no_line():
     assert parsed('{"a": "x\u2028y\x85"}\r\n{"a": 2}'.encode()) == [{"a": "x\u2028y\x85"}, {"a": 2}]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (gzip.compress(b"{}"), "it is packed with gzip: unpack it first"),
+        (b"PK\x03\x04rest", "it is packed with zip"),
+        ("{}".encode("utf-16"), "it is UTF-16: save it as UTF-8"),
+        ("{}".encode("utf-16-le"), "it is UTF-16"),
+        ("{}".encode("utf-16-be"), "it is UTF-16"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d\n", "it is a pointer of Git LFS"),
+        (b"\xef\xbb\xbf\n<!DOCTYPE html>\n<html>", "it is an HTML page"),
+        (b"<html lang=en>", "it is an HTML page"),
+    ],
+)
+def test_what_stands_in_the_place_of_a_file_is_told_with_what_to_do(data, message):
+    for reads in (read_source, parse):
+        with pytest.raises(DataError) as refused:
+            reads(io.BytesIO(data))
+        assert str(refused.value).startswith(message)
 
 
 @pytest.mark.parametrize(
