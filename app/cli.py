@@ -139,6 +139,12 @@ def _group() -> click.Group:
             assert isinstance(command, click.Command)
             return command
 
+        def resolve_command(
+            self, ctx: click.Context, args: list[str]
+        ) -> tuple[str | None, click.Command | None, list[str]]:
+            _refuse_misspelt(ctx, args[0])
+            return super().resolve_command(ctx, args)
+
         def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
             with formatter.section("Commands"):
                 formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
@@ -149,6 +155,17 @@ def _group() -> click.Group:
         """Continuous performance-regression checks for machine-learning code."""
 
     return ratchet
+
+
+def _refuse_misspelt(ctx: click.Context, name: str) -> None:
+    """End with the command that was probably meant, where there is one like it."""
+    if name in COMMANDS or name.startswith("-"):
+        return
+    from difflib import get_close_matches
+
+    near = get_close_matches(name.casefold(), COMMANDS, n=1)
+    if near:
+        ctx.fail(f"No such command {name!r}. Did you mean {near[0]!r}?")
 
 
 if __name__ == "__main__":

@@ -5,16 +5,17 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from operator import index
 from types import TracebackType
 from typing import Any
-from urllib.parse import quote, urlsplit
 
 import httpx
 
 from ratchet_perf import reading
-from ratchet_perf.errors import NotFoundError, UsageError
+from ratchet_perf.errors import NotFoundError, UsageError, shown
 from ratchet_perf.frames import Records
 from ratchet_perf.records import (
     Alert,
@@ -30,13 +31,16 @@ from ratchet_perf.records import (
     Series,
     Trend,
 )
-from ratchet_perf.transport import Transport
+from ratchet_perf.transport import Transport, checked_address, checked_token, document
 
 _ALL_COLUMNS = 10_000
 """Of pixels that the service is told a trend is for where all of it is wanted: six times as many points come whole."""
 
 _RUNS_A_PAGE, _SAMPLES_A_PAGE = 500, 1_000
 _AGENT = "ratchet_perf/0.1.0"
+
+_RUN = re.compile(r"[\w-]+", re.ASCII)
+"""What can stand in an address as a run's name; whether there is one of it, the service says."""
 
 
 class Ratchet:
@@ -63,8 +67,8 @@ class Ratchet:
         patience_s: float = 60.0,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        address = _checked(url or os.environ.get("RATCHET_URL"))
-        its_token = token or os.environ.get("RATCHET_TOKEN")
+        address = checked_address(url or os.environ.get("RATCHET_URL"))
+        its_token = checked_token(token or os.environ.get("RATCHET_TOKEN"))
         headers = {"User-Agent": _AGENT} | ({"Authorization": f"Bearer {its_token}"} if its_token else {})
         timeout = httpx.Timeout(timeout_s, connect=min(timeout_s, 5.0))
         http = httpx.Client(base_url=address, headers=headers, timeout=timeout, transport=transport)
@@ -139,7 +143,7 @@ class Ratchet:
             columns: how wide the picture is, up to 10 000: of more than six points a column the service keeps those
                 that make the curve what it is.
         """
-        its_id = series if isinstance(series, int) else series.id
+        its_id = _id(Series, series)
         told = self._get(f"series/{its_id}/trend", branch=branch, first=first, last=last, columns=columns)
         return reading.trend(told)
 
@@ -221,8 +225,8 @@ class Ratchet:
             limit: the most runs; `more` of the answer says that there are others.
         """
         found: list[Run] = []
-        place = None
-        while len(found) < limit:
+        place, most = None, _most(limit)
+        while len(found) < most:
             told = self._get(
                 "runs",
                 project=project,
@@ -231,7 +235,7 @@ class Ratchet:
                 device_class=device_class,
                 since=_moment(since),
                 before=place,
-                limit=min(limit - len(found), _RUNS_A_PAGE),
+                limit=min(most - len(found), _RUNS_A_PAGE),
             )
             found += map(reading.run, told["runs"])
             place = told["next"]
@@ -239,14 +243,14 @@ class Ratchet:
                 break
         return Records(found, more=place is not None)
 
-    def run(self, name: str | Run, *, benchmark: str | None = None) -> RunDetail:
+    def run(self, name: str | int | Run, *, benchmark: str | None = None) -> RunDetail:
         """Return a run with its samples: every value of every result.
 
         Args:
-            name: `12` for a measured one, `upload-3` for a posted one, as answers name them.
+            name: `"12"`, or its number, for a measured one, `"upload-3"` for a posted one, as answers name them.
             benchmark: only samples of this one.
         """
-        path = f"runs/{quote(name if isinstance(name, str) else name.run, safe='')}"
+        path = f"runs/{_run_name(name)}"
         told, samples, after = self._get(path), list[Sample](), None
         while True:
             page = self._get(f"{path}/results", benchmark=benchmark, after=after, limit=_SAMPLES_A_PAGE)
@@ -272,7 +276,7 @@ class Ratchet:
                 suspected and confirmed).
             limit: the most changes, up to 10 000; `more` of the answer says that there are others.
         """
-        told = self._get("changes", project=project, since=_moment(since), state=list(states), limit=limit)
+        told = self._get("changes", project=project, since=_moment(since), state=_names(states), limit=limit)
         return Records(map(reading.change, told["changes"]), more=told["more"])
 
     def alerts(
@@ -292,12 +296,12 @@ class Ratchet:
             owner: only this person's; "" means nobody's.
             limit: the most alerts, up to 200; `more` of the answer says that there are others.
         """
-        told = self._get("alerts", project=project, state=list(states), owner=owner, limit=limit)
+        told = self._get("alerts", project=project, state=_names(states), owner=owner, limit=limit)
         return Records(map(reading.alert, told["alerts"]), more=told["more"])
 
     def alert(self, alert_id: int) -> Alert:
         """Return one alert with all of its changes. Raises NotFoundError."""
-        return reading.alert(self._get(f"alerts/{alert_id}"))
+        return reading.alert(self._get(f"alerts/{_id(Alert, alert_id)}"))
 
     def post_results(
         self,
@@ -347,25 +351,49 @@ class Ratchet:
             "subject": subject,
             "position": position,
             "environment": environment,
-            "results": [_result(one) for one in results],
+            "results": _results(results),
         }
-        headers = {"Content-Type": "application/json"} | ({"Idempotency-Key": key} if key else {})
-        body = json.dumps(_without_none(told)).encode()
+        headers = {"Content-Type": "application/json"} | ({"Idempotency-Key": _key(key)} if key else {})
+        body = _json(_without_none(told))
         response = self._transport.send("POST", "/api/v1/results", content=body, headers=headers)
-        return reading.posted(response.json(), is_new=response.status_code == 201)
+        return reading.posted(document(response), is_new=response.status_code == 201)
 
     def _get(self, path: str, **params: Any) -> dict[str, Any]:
         return self._transport.get(f"/api/v1/{path}", _without_none(params))
 
 
-def _checked(url: str | None) -> str:
-    """Return the address of a service. Raises UsageError where it is none."""
-    if not url:
-        raise UsageError("which service? give its address: Ratchet('http://host:8440'), or set RATCHET_URL")
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"{url!r} is no address of a service: right is http://host:8440")
-    return url.rstrip("/")
+def _id(kind: type[Series | Alert], given: Any) -> int:
+    """Return the id of a record, or what is one, also as numpy counts. Raises UsageError where it is neither."""
+    try:
+        return int(index(given.id if isinstance(given, kind) else given))
+    except TypeError:
+        what = f"{shown(given)} is no {kind.__name__.lower()}: right is one of an answer, or its id as an int"
+        raise UsageError(what) from None
+
+
+def _run_name(run: Any) -> str:
+    """Return the name of a run. Raises UsageError where it is none."""
+    its: Any = run.run if isinstance(run, Run | RunDetail) else run
+    if isinstance(its, str) and _RUN.fullmatch(its):
+        return its
+    try:
+        return str(index(its))
+    except TypeError:
+        what = f"{shown(its)} is no run: right is 12 for a measured one, 'upload-3' for a posted one"
+        raise UsageError(what) from None
+
+
+def _most(limit: Any) -> int:
+    """Return a limit. Raises UsageError where it is no number."""
+    try:
+        return index(limit)
+    except TypeError:
+        raise UsageError(f"limit={shown(limit)} limits nothing: right is a number such as 50") from None
+
+
+def _names(given: Iterable[str]) -> list[str]:
+    """Return names as a list; a text is one name, and not its letters."""
+    return [given] if isinstance(given, str) else list(given)
 
 
 def _moment(time: datetime | str | None) -> str | None:
@@ -375,10 +403,59 @@ def _moment(time: datetime | str | None) -> str | None:
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()
 
 
-def _result(one: Result) -> dict[str, Any]:
+def _key(key: Any) -> str:
+    """Return the key of a post. Raises UsageError where no header can have it."""
+    if isinstance(key, str) and key.isascii() and key.isprintable():
+        return key
+    raise UsageError(f"{shown(key)} is no key of a post: right are up to 255 printable ASCII characters")
+
+
+def _results(results: Any) -> list[dict[str, Any]]:
+    """Return what is posted as plain values. Raises UsageError where something of it is no Result."""
+    return [_result(one) for one in (results if isinstance(results, Iterable) else [results])]
+
+
+def _result(one: Any) -> dict[str, Any]:
+    if not isinstance(one, Result):
+        raise UsageError(f"{shown(one)} cannot be posted: right is a list of Result(...)")
     told = _without_none({field.name: getattr(one, field.name) for field in dataclasses.fields(one)})
-    values = [value if type(value) is int else float(value) for value in one.values]
-    return told | {"params": dict(one.params), "values": values}
+    return told | {"params": _params(one), "values": _values(one)}
+
+
+def _params(one: Result) -> dict[str, Any]:
+    if isinstance(one.params, Mapping):
+        return dict(one.params)
+    raise UsageError(
+        f"params of {one.benchmark!r} are {shown(one.params)}: right is a dict such as {{'batch': 32}}"
+    )
+
+
+def _values(one: Result) -> list[int | float]:
+    try:
+        if not isinstance(one.values, str | bytes):
+            return [value if type(value) is int else float(value) for value in one.values]
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise UsageError(
+        f"values of {one.benchmark!r} are {shown(one.values)}: right is a list of numbers, [1.9, 2.0]"
+    )
+
+
+def _json(told: Mapping[str, Any]) -> bytes:
+    """Return a document as JSON. Raises UsageError where it cannot be written so."""
+    try:
+        return json.dumps(told, default=_plain).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"what is posted cannot be written as JSON: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON does not know as what it knows: a single number of numpy's, a mapping of any kind."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if getattr(value, "shape", None) == ():
+        return value.item()
+    raise UsageError(f"{shown(value)} cannot be posted: right are texts, numbers, True, False and None")
 
 
 def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:

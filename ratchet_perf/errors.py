@@ -1,7 +1,7 @@
 """What can go wrong between a program and the service, as one tree.
 
 RatchetError
-├── UsageError         what was asked cannot be asked, or the address is none of a service's (HTTP 400)
+├── UsageError         what was asked cannot be asked, or address or token are none of a service's (HTTP 400)
 ├── NotAllowedError    no token, or one that may not (HTTP 401, 403)
 ├── NotFoundError      no such thing, or not yours to see (HTTP 404)
 ├── ConflictError      it contradicts what is stored (HTTP 409)
@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+_MAX_SHOWN = 80
 
 
 @dataclass(frozen=True)
@@ -65,3 +67,9 @@ class RefusedError(RatchetError):
 
 class UnavailableError(RatchetError):
     """The service is away, overloaded or at fault; later it may be there."""
+
+
+def shown(value: object) -> str:
+    """Return a value as it may stand in a message: as Python writes it, shortened."""
+    written = repr(value)
+    return written if len(written) <= _MAX_SHOWN else f"{written[: _MAX_SHOWN - 1]}…"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -21,6 +23,7 @@ from ratchet_perf.errors import (
     RefusedError,
     UnavailableError,
     UsageError,
+    shown,
 )
 
 _ERRORS: dict[int, type[RatchetError]] = {
@@ -37,6 +40,8 @@ _PASSING = (429, 502, 503, 504)
 
 _NO_SUCH_ROUTE = "Not Found"
 """What a service says of an address that is none of its own, instead of what there is not."""
+
+_TOKEN = re.compile(r"[!-~]*")
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 30.0
 
@@ -59,7 +64,7 @@ class Transport:
 
     def get(self, path: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the answer to a question."""
-        return _document(self.send("GET", path, params=params))
+        return document(self.send("GET", path, params=params))
 
     def send(self, method: str, path: str, **options: Any) -> httpx.Response:
         """Return the answer of the service. Raises RatchetError."""
@@ -67,14 +72,12 @@ class Transport:
         while True:
             wanted_s = None
             try:
-                response = self.http.request(method, path, **options)
-            except httpx.TransportError as error:
+                response = self._sent(method, path, options)
+            except httpx.RequestError as error:
                 failure: RatchetError = UnavailableError(
                     f"the service at {self.http.base_url} does not answer: {error or type(error).__name__}",
                     code="no_answer",
                 )
-            except httpx.InvalidURL as error:
-                raise UsageError(f"{self.http.base_url} is no address of a service: {error}") from None
             else:
                 if response.is_success:
                     return response
@@ -87,8 +90,56 @@ class Transport:
             self.sleep(wait_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
+    def _sent(self, method: str, path: str, options: dict[str, Any]) -> httpx.Response:
+        """Return the answer to one request, whatever it says. Raises UsageError where it cannot be sent."""
+        if self.http.is_closed:
+            raise UsageError("this Ratchet is closed and asks nothing more; make another one", code="closed")
+        try:
+            return self.http.request(method, path, **options)
+        except httpx.InvalidURL as error:
+            raise UsageError(f"this is no question that can be sent: {error}") from None
+        except UnicodeEncodeError as error:
+            bad = error.object[error.start]
+            raise UsageError(
+                f"{shown(error.object)} cannot be sent: {bad!r} is no character of UTF-8"
+            ) from None
 
-def _document(response: httpx.Response) -> dict[str, Any]:
+
+def checked_address(url: str | None) -> str:
+    """Return the address of a service, without blanks around it. Raises UsageError where it is none."""
+    its = url.strip() if isinstance(url, str) else url
+    if not its:
+        raise UsageError("which service? give its address: Ratchet('http://host:8440'), or set RATCHET_URL")
+    if not _is_address(its):
+        raise UsageError(f"{shown(its)} is no address of a service: right is http://host:8440")
+    return its.rstrip("/")
+
+
+def _is_address(url: str) -> bool:
+    try:
+        host, port = httpx.URL(url).raw_host.decode(), urlsplit(url).port
+        # The resolver encodes a name so, and fails where a label is empty or too long.
+        host.encode("idna")
+    except (ValueError, TypeError, httpx.InvalidURL):
+        return False
+    return urlsplit(url).scheme in ("http", "https") and bool(host) and " " not in url and port != 0
+
+
+def checked_token(token: str | None) -> str | None:
+    """Return a token without blanks around it, None where nothing is left.
+
+    Raises UsageError, which does not show it, where it cannot be one.
+    """
+    if token is None or (isinstance(token, str) and _TOKEN.fullmatch(token.strip())):
+        return (token or "").strip() or None
+    raise UsageError(
+        "the token is none: right is one line of ASCII without blanks, as the service printed it;"
+        " it is that of `token` or of RATCHET_TOKEN"
+    )
+
+
+def document(response: httpx.Response) -> dict[str, Any]:
+    """Return what an answer tells. Raises UsageError where that is no document of a service's."""
     try:
         found = response.json()
     except ValueError:

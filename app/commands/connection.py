@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from urllib.parse import urlsplit
 
+import httpx
+
+from app.commands.devices import checked_kind
 from app.defaults import DEFAULT_HOST, chosen_data_dir
 from app.domain.errors import UsageError
 from app.integrations.service_client import ServiceClient
@@ -24,7 +27,7 @@ def running_service(patience_s: float = 0) -> ServiceClient | None:
     Args:
         patience_s: how long it is asked again while it is away [s].
     """
-    url, token = os.environ.get("RATCHET_URL"), os.environ.get("RATCHET_TOKEN")
+    url, token = _told("RATCHET_URL"), _told("RATCHET_TOKEN")
     running = None if url and token else connection_of(DataDir(chosen_data_dir()))
     if url:
         ours = running if running is not None and running[0] == url.rstrip("/") else None
@@ -43,7 +46,7 @@ def service_for_call(say: Say) -> Iterator[ServiceClient]:
 
 @contextmanager
 def _to_use(say: Say) -> Iterator[ServiceClient]:
-    url, token = os.environ.get("RATCHET_URL"), os.environ.get("RATCHET_TOKEN")
+    url, token = _told("RATCHET_URL"), _told("RATCHET_TOKEN")
     data = DataDir(chosen_data_dir())
     running = connection_of(data)
     if url:
@@ -63,14 +66,14 @@ def _to_use(say: Say) -> Iterator[ServiceClient]:
 @contextmanager
 def _started(data: DataDir, say: Say) -> Iterator[ServiceClient]:
     # A service takes many imports, which who only asks one needs not.
-    from app.local.stack import DEFAULT_WORKER, WORKER_VARIABLE, LocalStack, StackOptions
+    from app.local.stack import DEFAULT_WORKER, NO_WORKER, WORKER_VARIABLE, LocalStack, StackOptions
 
+    kind = checked_kind(os.environ.get(WORKER_VARIABLE, DEFAULT_WORKER), NO_WORKER)
     data.make()
     running = _wait_for_folder(data, say)
     if running is not None:
         yield ServiceClient(*running, reads_paths=True)
         return
-    kind = os.environ.get(WORKER_VARIABLE, DEFAULT_WORKER)
     stack = LocalStack(data, StackOptions(DEFAULT_HOST, 0, kind), say)
     try:
         stack.start()
@@ -98,9 +101,23 @@ def _wait_for_folder(data: DataDir, say: Say) -> tuple[str, str | None] | None:
     return None
 
 
+def _told(variable: str) -> str | None:
+    """Return what a variable of the environment says, without blanks around it; None where it says nothing."""
+    return os.environ.get(variable, "").strip() or None
+
+
 def checked_address(url: str) -> str:
     """Return the address of a service. Raises UsageError where it is none."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if not _is_address(url):
         raise UsageError(f"RATCHET_URL={url!r} is no address of a service: right is http://host:8440")
     return url
+
+
+def _is_address(url: str) -> bool:
+    try:
+        host, port = httpx.URL(url).raw_host.decode(), urlsplit(url).port
+        # The resolver encodes a name so, and fails where a label is empty or too long.
+        host.encode("idna")
+    except (ValueError, httpx.InvalidURL):
+        return False
+    return urlsplit(url).scheme in ("http", "https") and bool(host) and " " not in url and port != 0

@@ -65,6 +65,16 @@ def asking_this_host(question: Callable[[Any], T]) -> T:
         raise UsageError(str(error), code="wrong_script") from error
 
 
+def checked_kind(kind: str, *others: str) -> str:
+    """Return a device kind, or one of the others that may stand in its place. Raises UsageError where it is neither."""
+    from workers.devices import KINDS
+
+    if kind in (*KINDS, *others):
+        return kind
+    known = ", ".join((*KINDS, *others))
+    raise UsageError(f"{kind!r} is no kind of device; there are: {known}", code="unknown_kind")
+
+
 def _of_this_machine() -> dict[str, Any]:
     from workers.devices.inspection.survey import survey_machine
 

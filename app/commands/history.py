@@ -63,12 +63,27 @@ def history(
     elif as_csv:
         print_pieces(_csv(trends))
     else:
-        print_pieces(_table(trends, found))
+        print_pieces(_table(trends))
+    _say_what_is_missing(found, limit)
+    return 0
+
+
+def _say_what_is_missing(found: _Found, limit: int) -> None:
+    """Say, beside what was printed, why there is nothing, or that there is more."""
+    if not found.series:
+        click.echo("no series has all of this", err=True)
+    elif not found.n_shown:
+        click.echo("nothing of these series is in a history of this branch yet", err=True)
+    if found.n_empty:
+        click.echo(
+            f"{found.n_empty} of {found.n_shown} series without a point in the history yet: what was stored just now"
+            " is there once it is examined",
+            err=True,
+        )
     if found.more:
         click.echo(
             f"more than {limit} series have this: --limit shows more, words and options narrow it", err=True
         )
-    return 0
 
 
 class _Found:
@@ -81,6 +96,7 @@ class _Found:
         answer = self._service.find_series({**chosen, "q": " ".join(words)}, limit)
         self.series: list[dict[str, Any]] = answer["series"]
         self.more: bool = answer["more"]
+        self.n_shown = self.n_empty = 0
 
     def trends(self) -> Iterator[Trend]:
         """Yield the trend of each series; those without a history on the branch are left out."""
@@ -90,6 +106,8 @@ class _Found:
                 trend = self._service.trend(series["id"], columns=MOST_COLUMNS, **wanted)
             except NotFoundError:
                 continue
+            self.n_shown += 1
+            self.n_empty += not trend["points"]["row"]
             yield _newest(trend, self._last)
 
 
@@ -125,13 +143,9 @@ def _csv(trends: Iterable[Trend]) -> Iterator[str]:
         yield "".join(csv_line(row) for row in trend_rows(trend))
 
 
-def _table(trends: Iterable[Trend], found: _Found) -> Iterator[str]:
+def _table(trends: Iterable[Trend]) -> Iterator[str]:
     from app.reports.stored_histories import render_trends
 
     every = list(trends)
     if every:
         yield render_trends(every, width=table_width(), color=use_color())
-    elif found.series:
-        click.echo("nothing of these series is in a history of this branch yet", err=True)
-    else:
-        click.echo("no series has all of this", err=True)

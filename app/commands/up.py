@@ -9,10 +9,11 @@ from pathlib import Path
 
 import click
 
+from app.commands.devices import checked_kind
 from app.commands.signals import stop_on_signals
 from app.defaults import DEFAULT_HOST, DEFAULT_PORT, default_data_dir
 from app.local.data_dir import DataDir
-from app.local.stack import DEFAULT_WORKER, WORKER_VARIABLE, LocalStack, StackOptions
+from app.local.stack import DEFAULT_WORKER, NO_WORKER, WORKER_VARIABLE, LocalStack, StackOptions
 
 ALREADY_RUNNING = 3
 
@@ -48,12 +49,13 @@ ALREADY_RUNNING = 3
 )
 def up(data_dir: Path, host: str, port: int, kind: str, untrusted: bool) -> int:
     """Run database, broker, service and a local worker on this machine."""
+    options = StackOptions(host, port, checked_kind(kind, NO_WORKER), untrusted)
     data = DataDir(data_dir)
     data.make()
     if not data.acquire():
         return _say_running(data)
     stop = stop_on_signals()
-    with serving(data, StackOptions(host, port, kind, untrusted)):
+    with serving(data, options):
         stop.wait()
     return 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -98,7 +99,7 @@ def list_(as_json: bool) -> None:
         people = list_users(session)
     if as_json:
         for facts in people:
-            click.echo(json.dumps(dataclasses.asdict(facts), default=str, ensure_ascii=False))
+            click.echo(json.dumps(dataclasses.asdict(facts), default=datetime.isoformat, ensure_ascii=False))
     else:
         click.echo(columns([HEADINGS, *map(_row, people)]))
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import httpx
 
@@ -39,6 +40,8 @@ _EXPORT_TIMEOUT_S = 600
 _REPORT_TIMEOUT_S = 120
 PATIENCE_S = 60.0
 _PAUSE_S = 0.5
+_PROJECT = re.compile(r"/api/v1/projects/(.+?)/(?:measure|notifiers)")
+_TOKEN = re.compile(r"[!-~]*")
 _PASSING = (502, 503, 504)
 """Statuses of a service that is away for a moment."""
 
@@ -47,7 +50,7 @@ class ServiceClient:
     """Calls the service at `url` with `token`.
 
     `stays` says whether it goes on when the caller is done, `reads_paths` whether its workers can read a path of ours,
-    `patience_s` how long questions are asked again while it is away [s].
+    `patience_s` how long questions are asked again while it is away [s]. Raises UsageError where `token` cannot be one.
     """
 
     def __init__(
@@ -59,7 +62,8 @@ class ServiceClient:
         reads_paths: bool = False,
         patience_s: float = PATIENCE_S,
     ) -> None:
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        its_token = checked_token(token)
+        headers = {"Authorization": f"Bearer {its_token}"} if its_token else {}
         self.url = url.rstrip("/")
         self.stays = stays
         self.reads_paths = reads_paths
@@ -187,7 +191,7 @@ class ServiceClient:
         ):
             if response.is_error:
                 response.read()
-                raise _error(response)
+                raise self._with_near_project(_error(response), wanted.get("project"))
             yield _lines(response.iter_bytes())
 
     @contextmanager
@@ -217,15 +221,40 @@ class ServiceClient:
                 failure: RatchetError = UnavailableError(
                     f"the service at {self.url} does not answer: {error}"
                 )
+            except (UnicodeEncodeError, httpx.InvalidURL) as error:
+                raise UsageError(f"this is no question that can be sent: {error}") from None
             else:
                 if not response.is_error:
                     return response
                 failure = _error(response)
                 if response.status_code not in _PASSING:
-                    raise failure
+                    raise self._with_near_project(failure, _project(path, options))
             if time.monotonic() > give_up_at:
                 raise failure
             time.sleep(_PAUSE_S)
+
+    def _with_near_project(self, failure: RatchetError, wanted: str | None) -> RatchetError:
+        """Return what the service said; where it does not have the project, with the one that was probably meant."""
+        if wanted is None or not isinstance(failure, NotFoundError):
+            return failure
+        # Settings take an import, which who is answered needs not.
+        from app.settings.wording import nearest
+
+        with suppress(RatchetError):
+            names = [one["project"] for one in self.projects()]
+            near = None if wanted in names else nearest(wanted, names)
+            return NotFoundError(f"{failure}; did you mean {near!r}?", code=failure.code) if near else failure
+        return failure
+
+
+def checked_token(token: str | None) -> str | None:
+    """Return a token without blanks around it, None without one. Raises UsageError, which does not show it."""
+    its = (token or "").strip()
+    if not _TOKEN.fullmatch(its):
+        raise UsageError(
+            "RATCHET_TOKEN holds no token: right is one line of ASCII without blanks, as `ratchet token` printed it"
+        )
+    return its or None
 
 
 def _measure(project: str) -> str:
@@ -234,6 +263,13 @@ def _measure(project: str) -> str:
 
 def _notifiers(project: str) -> str:
     return f"/api/v1/projects/{quote(project)}/notifiers"
+
+
+def _project(path: str, options: Mapping[str, Any]) -> str | None:
+    """Return the project that a request names, as a parameter or in its path."""
+    named = (options.get("params") or {}).get("project")
+    in_path = _PROJECT.match(path)
+    return str(named) if named else unquote(in_path.group(1)) if in_path else None
 
 
 def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:

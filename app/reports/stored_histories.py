@@ -10,14 +10,10 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
-from app.analysis.arrays import median
-from app.domain.results import case_label
-from app.domain.units import format_quantity
 from app.reports import mark_words, quantities
 from app.reports.grid import LEAST_WIDTH, Column, Paint, column, fitted, joined
-from app.reports.sparkline import MARK, sparkline
+from app.reports.series_table import INDENT, series_table
+from app.reports.sparkline import MARK
 from app.reports.text import plain
 
 CSV_HEADER = (
@@ -25,13 +21,7 @@ CSV_HEADER = (
     "row", "commit", "time", "value", "low", "high", "n", "run", "n_void", "control", "epoch",
 )  # fmt: skip
 
-SPARKS = 30
-"""Characters of a sparkline."""
-
-_INDENT = "  "
 _SUBJECT = 50
-_NOISE_OF_MEDIAN = 1.4826
-"""Standard deviation over median absolute deviation, of normal noise."""
 
 Trend = dict[str, Any]
 
@@ -66,53 +56,17 @@ def render_trends(trends: Sequence[Trend], *, width: int | None, color: bool) ->
     """
     room = None if width is None else max(width, LEAST_WIDTH)
     paint = Paint(color)
-    table = _columns(trends, room)
+    table = series_table(trends, room)
     changes = [change | {"trend": trend} for trend in trends for change in trend["changes"]]
-    details = fitted(
-        _change_columns(changes), None if room is None else room - len(_INDENT), named=4, least=8
-    )
-    lines, row = [paint(joined(table, None), "faint")], 0
+    details = fitted(_change_columns(changes), None if room is None else room - len(INDENT), named=4, least=8)
+    lines, row = [paint(line, "faint") for line in table.heading(room)], 0
     for index, trend in enumerate(trends):
-        lines.append(joined(table, index).replace(MARK, paint(MARK, "magenta")))
+        lines += [line.replace(MARK, paint(MARK, "magenta")) for line in table.lines(index, room)]
         for change in trend["changes"]:
-            lines.append(_INDENT + paint(joined(details, row), *_style(change)))
+            lines.append(INDENT + paint(joined(details, row), *_style(change)))
             row += 1
-        lines += [paint(_cut(_INDENT + line, room), "faint") for line in _marks(trend)]
+        lines += [paint(_cut(INDENT + line, room), "faint") for line in _marks(trend)]
     return "\n".join(lines) + "\n"
-
-
-def _columns(trends: Sequence[Trend], room: int | None) -> list[Column]:
-    series = [trend["series"] for trend in trends]
-    newest = [trend["points"]["value"][-1] if trend["points"]["value"] else None for trend in trends]
-    return fitted(
-        [
-            column("series", (_name(its) for its in series)),
-            column("device", (plain(its["device_class"]) for its in series), expendable=2),
-            column("n", (str(len(trend["points"]["row"])) for trend in trends), right=True, expendable=1),
-            column("history", (_sparks(trend) for trend in trends)),
-            column(
-                "newest",
-                (format_quantity(value, its["unit"]) for value, its in zip(newest, series, strict=True)),
-                right=True,
-            ),
-        ],
-        room,
-    )
-
-
-def _name(series: dict[str, Any]) -> str:
-    return plain(f"{case_label(series['benchmark'], series['params'])} {series['metric']}")
-
-
-def _sparks(trend: Trend) -> str:
-    values = np.array(trend["points"]["value"], float)
-    if not len(values):
-        return ""
-    first = trend["points"]["row"][0]
-    marks = [change["row"] - first for change in trend["changes"] if 0 < change["row"] - first < len(values)]
-    steps = np.abs(np.diff(values))
-    noise = _NOISE_OF_MEDIAN * float(median(steps)) / np.sqrt(2) if len(steps) else 0.0
-    return sparkline(values, sorted(set(marks)), SPARKS, spread=float(noise))
 
 
 def _change_columns(changes: Sequence[dict[str, Any]]) -> list[Column]:

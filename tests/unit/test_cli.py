@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from app.cli import COMMANDS, USAGE, run
@@ -17,3 +19,26 @@ def test_every_named_command_explains_itself(name: str, capsys: pytest.CaptureFi
 def test_wrong_usage_is_status_64(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(arguments) == USAGE
     assert "Error" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("histroy", "history"), ("Check", "check"), ("imports", "import"), ("nosuch", None)]
+)
+def test_command_that_was_probably_meant_is_named(
+    name: str, meant: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([name]) == USAGE
+    told = capsys.readouterr().err
+    assert f"No such command '{name}'" in told
+    assert (f"Did you mean '{meant}'?" in told) is (meant is not None)
+
+
+def test_kind_of_device_that_is_none_is_refused_before_anything_is_started(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "data"
+    assert run(["up", "--worker", "nope", "--data-dir", str(folder)]) == USAGE
+    assert capsys.readouterr().err == (
+        "ratchet: 'nope' is no kind of device; there are: amd, cpu, jetson, neuron, nvidia, simulated, tpu, none\n"
+    )
+    assert not folder.exists()

@@ -11,7 +11,7 @@ import pytest
 
 import app.commands.connection
 from app.cli import DATA, USAGE, run
-from tests.factories.histories import Poster, sha, stepped
+from tests.factories.histories import Poster, deliver, sha, stepped
 from tests.factories.serving import found_by_commands
 from tests.integration.history.conftest import Branch, branch
 from tests.integration.series.conftest import grown
@@ -88,6 +88,34 @@ def test_what_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert "in a history of this branch" in capsys.readouterr().err
     assert run(["history", "--project", "acme/nope"]) == DATA
     assert "no project 'acme/nope'" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("asked")
+@pytest.mark.parametrize(
+    ("project", "end"),
+    [("acme/visoin", "that you may see; did you mean 'acme/vision'?\n"), ("other", "that you may see\n")],
+)
+def test_project_that_was_probably_meant_is_named(
+    project: str, end: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in (["history"], ["runs"], ["alerts"], ["notifier", "list"]):
+        assert run([*command, "--project", project]) == DATA
+        assert capsys.readouterr().err == f"ratchet: there is no project {project!r} {end}"
+
+
+@pytest.mark.parametrize("form", [["--csv"], ["--json"], []])
+def test_series_that_nobody_has_examined_yet_are_told_of_beside_the_rows(
+    form: list[str], poster: Poster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found_by_commands(poster.client, poster.token, monkeypatch)
+    poster.post(10.0, 0)
+    assert run(["history", *form]) == 0
+    assert capsys.readouterr().err == (
+        "1 of 1 series without a point in the history yet: what was stored just now is there once it is examined\n"
+    )
+    deliver(poster.service)
+    assert run(["history", *form]) == 0
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.usefixtures("asked")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -66,6 +67,7 @@ def test_person_who_is_added_signs_in_with_the_password_that_was_piped_in(
     facts = listed(ratchet)["ada"]
     assert (facts["display_name"], facts["email"], facts["roles"]) == ("Ada King", "ada@example.org", {})
     assert not facts["is_admin"]
+    assert facts["created_at"] == datetime.fromisoformat(facts["created_at"]).isoformat()
     with service.database.session() as session:
         assert PASSWORD not in session.scalars(select(User.password_hash)).one()
 

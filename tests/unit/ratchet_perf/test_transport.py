@@ -119,7 +119,20 @@ def test_refusal_lists_its_problems() -> None:
     assert [(one.path, one.message) for one in caught.value.problems] == [("results[0]", "why")]
 
 
-@pytest.mark.parametrize("url", ["host:8440", "ftp://host", "http://", ""])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "host:8440",
+        "ftp://host",
+        "http://",
+        "",
+        "http://[::1",
+        "http://host:x",
+        "http://a..b",
+        "http://a b",
+        5,
+    ],
+)
 def test_address_that_is_none_is_refused_at_once(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RATCHET_URL", raising=False)
     with pytest.raises(UsageError, match="http://host:8440"):
@@ -129,8 +142,18 @@ def test_address_that_is_none_is_refused_at_once(url: str, monkeypatch: pytest.M
 def test_closed_at_the_end_of_its_block() -> None:
     with Script(OK).ratchet as ratchet:
         pass
-    with pytest.raises(RuntimeError, match="closed"):
+    with pytest.raises(UsageError, match="closed"):
         ratchet.projects()
+
+
+def test_answer_that_cannot_be_unpacked_is_none() -> None:
+    with pytest.raises(UnavailableError, match="incorrect header check"):
+        Script(httpx.DecodingError("incorrect header check"), patience_s=0).ratchet.projects()
+
+
+def test_post_is_not_taken_for_stored_because_some_page_answers() -> None:
+    with pytest.raises(UsageError, match="no address of a Ratchet service"):
+        Script(httpx.Response(200, text="<h1>nginx</h1>")).ratchet.post_results("p", "c", "d", [])
 
 
 def test_what_a_newer_service_tells_beyond_is_left_out() -> None:
