@@ -20,10 +20,10 @@ from app.formats.fields import (
     read_commit,
     read_free_object,
     read_name,
-    read_project,
     read_object,
     read_params,
     read_position,
+    read_project,
     read_text,
     read_time,
 )

@@ -127,10 +127,10 @@ def _shown(told: Range | None, unit: str) -> tuple[str, str]:
 def _span(low: float, high: float, unit: str) -> str:
     """Return two ends with their unit once."""
     if unit == "1":
-        return f"{percent(low).removesuffix(' %')} – {percent(high)}"
+        return f"{percent(low).removesuffix(' %')} … {percent(high)}"
     if unit in ("°C", "processors"):
-        return f"{low:.3g} – {_quantity(high, unit)}"
-    return " – ".join(before_after(low, high, unit))
+        return f"{_quantity(low, unit).removesuffix(' °C')} … {_quantity(high, unit)}"
+    return " … ".join(before_after(low, high, unit))
 
 
 def _quantity(value: float, unit: str) -> str:

@@ -338,7 +338,7 @@ def _activity(told: Iterable[Activity]) -> Iterable[tuple[str, str]]:
         by_name.setdefault((one.name, one.unit), []).append(one.value)
     for (title, unit), values in by_name.items():
         ends = dict.fromkeys(_number(value, unit) for value in (min(values), max(values)))
-        yield ACTIVITY.get(title, plain(title.replace("_", " "))), plain(" – ".join(ends))
+        yield ACTIVITY.get(title, plain(title.replace("_", " "))), plain(" … ".join(ends))
 
 
 def _number(value: float, unit: str) -> str:

@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from app.domain.results import CheckResult
+from app.reports.case_names import case_markup
 from app.reports.troubles import NAMES_AT_ONCE
 from app.reports.view import report_view
 
@@ -41,6 +42,7 @@ def report_environment() -> Environment:
     static = files("dashboards").joinpath("static")
     templates = files("app.reports").joinpath("templates")
     environment.filters["unbroken"] = unbroken
+    environment.filters["case_parts"] = case_markup
     environment.globals.update(
         at_once=NAMES_AT_ONCE,
         style=_own(static.joinpath("ratchet.css").read_text("utf-8"))

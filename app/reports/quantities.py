@@ -130,6 +130,13 @@ def before_after(base: float | None, head: float | None, unit: str) -> tuple[str
     return left, f"{right} {symbol}".rstrip()
 
 
+def in_columns(base: float | None, head: float | None, unit: str) -> tuple[str, str]:
+    """Return both values as `before_after` does, each with its unit: neither stands beside the other everywhere."""
+    left, right = before_after(base, head, unit)
+    symbol = right.partition(" ")[2] if ABSENT not in (left, right) else ""
+    return f"{left} {symbol}".rstrip(), right
+
+
 def between(low: float, high: float, unit: str) -> str:
     """Return a range of values with one prefix for both: `12.1 … 13.0 ms`; a range of one value as that value."""
     first, second = before_after(low, high, unit)

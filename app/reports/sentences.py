@@ -9,12 +9,16 @@ from __future__ import annotations
 from app.domain.results import CheckResult, SuiteResult
 from app.domain.verdicts import Conclusion, Verdict
 from app.reports import quantities
-from app.reports.ranking import Finding, Tally, gating, is_unmeasured_job, tally, with_verdict
+from app.reports.case_names import isolated_case
+from app.reports.ranking import UNMEASURED, Finding, Tally, gating, is_unmeasured_job, tally, with_verdict
 from app.reports.text import plain, shorten
 from app.reports.titles import could_hide, hidden_effect
 from app.reports.words import count, explain, listing
 
 _NAME_WIDTH = 80
+
+_REASONS = 3
+"""Reasons of results without a comparison that are told in a sentence."""
 
 
 def headline(result: CheckResult) -> str:
@@ -25,7 +29,7 @@ def headline(result: CheckResult) -> str:
     if result.conclusion is Conclusion.REGRESSED:
         return _what_is_worse(counts)
     if result.conclusion is Conclusion.NOT_MEASURED:
-        return "This change could not be measured."
+        return _how_much_was_missing(counts)
     if result.conclusion is Conclusion.INCONCLUSIVE:
         return f"Not settled: {counts.verdicts[Verdict.INCONCLUSIVE]} of {_results(counts)} stayed open."
     improved = counts.verdicts[Verdict.IMPROVED]
@@ -68,6 +72,11 @@ def method(result: CheckResult) -> str:
 def isolated(text: str) -> str:
     """Return a name for use inside a sentence: one line, shortened, its direction kept to itself."""
     return f"\u2068{shorten(plain(text), _NAME_WIDTH)}\u2069"
+
+
+def named_case(text: str) -> str:
+    """Return a case's name for use inside a sentence: as `isolated` does, but each of its parts to itself."""
+    return isolated_case(shorten(plain(text), _NAME_WIDTH))
 
 
 def _results(counts: Tally) -> str:
@@ -115,7 +124,9 @@ def _worst(result: CheckResult) -> str:
 def _moved(finding: Finding) -> str:
     case = finding.case
     base, head = quantities.before_after(*case.levels, case.unit)
-    return f"{isolated(finding.name)}, {base} → {head}, {quantities.change(case.change)}{_sureness(finding)}"
+    return (
+        f"{named_case(finding.name)}, {base} → {head}, {quantities.change(case.change)}{_sureness(finding)}"
+    )
 
 
 def _sureness(finding: Finding) -> str:
@@ -128,18 +139,54 @@ def _sureness(finding: Finding) -> str:
 def _broken(finding: Finding) -> str:
     reason = explain(finding.case.reason)
     why = f": {isolated(reason)}" if reason else ""
-    return f"{isolated(finding.name)} runs on base but not on head{why}."
+    return f"{named_case(finding.name)} runs on base but not on head{why}."
+
+
+def _how_much_was_missing(counts: Tally) -> str:
+    if not _is_partly_measured(counts):
+        return "This change could not be measured."
+    return f"{counts.unmeasured} of {_results(counts)} could not be compared."
+
+
+def _is_partly_measured(counts: Tally) -> bool:
+    return 0 < counts.unmeasured < counts.compared
 
 
 def _what_was_missing(result: CheckResult) -> str:
-    jobs = [suite for suite in result.suites if suite.reason and is_unmeasured_job(suite)]
-    reasons = [f"{plain(explain(suite.reason))} ({isolated(suite.device_class)})" for suite in jobs]
-    counts = tally(result)
-    if not reasons and counts.compared:
+    reasons, counts = (
+        [_why_no_job(suite) for suite in result.suites if is_unmeasured_job(suite)],
+        tally(result),
+    )
+    if _is_partly_measured(counts):
+        reasons += [_why_no_case(finding) for finding in gating(result) if finding.case.verdict in UNMEASURED]
+        return (
+            f"{_listed(reasons)}. What could be compared stands below; the rest says nothing about the speed."
+        )
+    if not any(reasons) and counts.compared:
         reasons = [f"{counts.unmeasured} of {_results(counts)} could not be compared"]
-    reasons = reasons or [plain(explain(result.reason)) or "there was nothing to compare"]
-    told = "; ".join(dict.fromkeys(reasons))
-    return f"{told[0].upper()}{told[1:].rstrip('.')}. This says nothing about its speed."
+    reasons = reasons if any(reasons) else [plain(explain(result.reason)) or "there was nothing to compare"]
+    return f"{_listed(reasons)}. This says nothing about its speed."
+
+
+def _why_no_job(suite: SuiteResult) -> str:
+    reason = plain(explain(suite.reason))
+    if not reason or suite.device_class in reason:
+        return reason
+    return f"{reason} ({isolated(suite.device_class)})"
+
+
+def _why_no_case(finding: Finding) -> str:
+    if finding.case.verdict is Verdict.BASE_FAILS:
+        return "base fails"
+    return plain(explain(finding.case.reason))
+
+
+def _listed(reasons: list[str]) -> str:
+    """Return what differs of reasons as one sentence without its full stop, the first few of many."""
+    known = [reason.rstrip(".") for reason in dict.fromkeys(reasons) if reason] or ["no reason is known"]
+    more = [f"and {len(known) - _REASONS} more"] if len(known) > _REASONS else []
+    told = "; ".join(known[:_REASONS] + more)
+    return f"{told[0].upper()}{told[1:]}"
 
 
 def _what_stayed_open(result: CheckResult) -> str:
@@ -148,7 +195,7 @@ def _what_stayed_open(result: CheckResult) -> str:
         return "Nothing is shown to have regressed."
     widest = max(still_open, key=hidden_effect)
     return (
-        f"Nothing is shown to have regressed, but {isolated(widest.name)} {could_hide(widest.case.could_hide)}. "
+        f"Nothing is shown to have regressed, but {named_case(widest.name)} {could_hide(widest.case.could_hide)}. "
         "More device time or a quieter machine would settle it."
     )
 

@@ -63,7 +63,7 @@ def render_stored(document: Document, *, width: int | None, color: bool) -> str:
 
 
 def _columns(pairs: Sequence[Pair]) -> list[Column]:
-    levels = [quantities.before_after(p["base_median"], p["head_median"], p["unit"]) for p in pairs]
+    levels = [quantities.in_columns(p["base_median"], p["head_median"], p["unit"]) for p in pairs]
     return [
         column("", map(_mark, pairs)),
         column("series", map(_name, pairs)),

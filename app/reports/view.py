@@ -13,6 +13,7 @@ from itertools import starmap
 from markupsafe import Markup
 
 from app.domain.results import CheckResult, CommitRef, SuiteResult
+from app.domain.verdicts import Verdict
 from app.reports import quantities, sentences
 from app.reports.bars import scale_axis, scale_marks
 from app.reports.case_table import CaseTable, case_table, common_scale
@@ -40,6 +41,10 @@ ENVIRONMENT_LIMIT = 80
 
 VOID_LIMIT = 40
 """Void pairs that are named for one reason; the rest is counted."""
+
+
+PARTLY_VOID = frozenset({"host_cpu"})
+"""Reasons that leave values which they cannot have moved."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +172,7 @@ def _commit(role: str, commit: CommitRef) -> CommitView:
 def _chips(result: CheckResult) -> Iterable[Chip]:
     counts = tally(result)
     for verdict, word in VERDICTS.items():
-        number = counts.verdicts[verdict]
+        number = counts.verdicts[verdict] + counts.unmeasured_jobs * (verdict is Verdict.NOT_MEASURED)
         if number:
             yield Chip(number, counted(number, word), word.tone)
 
@@ -243,4 +248,5 @@ def _voids(suite: SuiteResult) -> Iterable[VoidGroup]:
     for reason, pairs in groups.items():
         more = [f"{len(pairs) - VOID_LIMIT} more"] if len(pairs) > VOID_LIMIT else []
         word = "pair" if len(pairs) == 1 else "pairs"
-        yield VoidGroup(plain(explain(reason)), f"{word} {listing(pairs[:VOID_LIMIT] + more)}")
+        part = ", in part" if reason.partition(":")[0] in PARTLY_VOID else ""
+        yield VoidGroup(plain(explain(reason)), f"{word} {listing(pairs[:VOID_LIMIT] + more)}{part}")

@@ -25,7 +25,10 @@ MOST_MARKS = 10
 """Changes of each among its newest points that are marked."""
 
 MOST_OF_A_FACET = 12
-"""Values of a facet that are offered; the rarer ones are found by their words."""
+"""Values of a facet that are offered, unless somebody wants to see all."""
+
+ALL_OF_A_FACET = 1_000
+"""Values of a facet that are offered to whoever wants all; the rarer ones are found by their words."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +73,20 @@ class FacetValue:
 
 
 @dataclass(frozen=True)
+class Facet:
+    """Values of what series have in common, the most common first, and how many more there are."""
+
+    values: tuple[FacetValue, ...]
+    n_more: int
+
+
+@dataclass(frozen=True)
 class Explored:
     """A page of series; `facets` by their names in the address. Nothing is in the service where `is_empty`."""
 
     lines: tuple[SeriesLine, ...]
     total: int
-    facets: Mapping[str, tuple[FacetValue, ...]]
+    facets: Mapping[str, Facet]
     is_empty: bool
 
 
@@ -86,6 +97,7 @@ def explore_series(
     *,
     project_ids: Collection[int] | None,
     page: int = 1,
+    whole: str = "",
 ) -> Explored:
     """Return a page of the series that have all of the words and all of the values that are chosen.
 
@@ -95,22 +107,24 @@ def explore_series(
         chosen: values of facets, by the facets' names.
         project_ids: the projects that the reader may see; None for all.
         page: from 1.
+        whole: the facet that all values are wanted of.
     """
     sought = Sought(tuple(query.split()), dict(chosen), project_ids)
     rows = explorer.find(session, sought, limit=PAGE, offset=(page - 1) * PAGE)
     total = explorer.total(session, sought)
-    facets = {name: _facet(session, sought, name) for name in FACETS}
+    facets = {name: _facet(session, sought, name, is_whole=name == whole) for name in FACETS}
     is_empty = not total and not explorer.total(session, Sought(project_ids=project_ids))
     return Explored(tuple(series_lines(session, rows)), total, facets, is_empty)
 
 
-def _facet(session: Session, sought: Sought, name: str) -> tuple[FacetValue, ...]:
+def _facet(session: Session, sought: Sought, name: str, *, is_whole: bool) -> Facet:
     chosen = sought.chosen.get(name)
-    values = explorer.facet(session, sought, name, limit=MOST_OF_A_FACET)
-    found = [FacetValue(value, n, value == chosen) for value, n in values]
+    limit = ALL_OF_A_FACET if is_whole else MOST_OF_A_FACET
+    values, n = explorer.facet(session, sought, name, limit=limit)
+    found = [FacetValue(value, n_series, value == chosen) for value, n_series in values]
     if chosen is not None and not any(value.is_chosen for value in found):
         found.insert(0, FacetValue(chosen, 0, is_chosen=True))
-    return tuple(found)
+    return Facet(tuple(found), n - len(values))
 
 
 def series_lines(session: Session, rows: Sequence[tuple[Series, BenchmarkCase, Project]]) -> list[SeriesLine]:

@@ -22,6 +22,9 @@ LONGEST_NAME, LONGEST_QUERY = 60, 2_000
 NOT_KEPT = frozenset({"at", "before"})
 """Of an address: where in the list somebody was."""
 
+SAID_BY_NOTHING = frozenset({"owner"})
+"""Of an address: what asks for something when it is empty, as for alerts that nobody has."""
+
 
 @dataclass(frozen=True)
 class KeptSearch:
@@ -72,7 +75,10 @@ def _plain(query: str) -> str:
     """Return what an address asks for in one form, without where in the list it was."""
     if len(query) > LONGEST_QUERY or "\x00" in query or "%00" in query:
         raise DataError(f"a search has {LONGEST_QUERY} characters at the most")
-    return urlencode([(key, value) for key, value in parse_qsl(query) if key not in NOT_KEPT])
+    told = parse_qsl(query, keep_blank_values=True)
+    return urlencode(
+        [(key, value) for key, value in told if key not in NOT_KEPT and (value or key in SAID_BY_NOTHING)]
+    )
 
 
 def _user_id(principal: Principal) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fastapi import Request, Response
 from sqlalchemy.orm import Session
 
@@ -21,8 +23,9 @@ from app.services.saved_searches import PAGES, forget_search, keep_search, kept_
 from app.services.throttle import count_attempt
 from app.web.deps import Id, SignedIn, Somebody
 from app.web.following import lead_to
-from app.web.forms import SCOPE, days_in, scopes_in, shown_once
+from app.web.forms import SCOPE, days_in, scopes_in
 from app.web.guard import cookie_of, local_path
+from app.web.issued import issued_in, lead_to_token, shown_to
 from app.web.render import page
 from app.web.sign_in import Form, browser_of, signed_in, too_often
 from app.wiring import Service
@@ -45,16 +48,17 @@ def account_page(
     status: int = 200,
     problem: str = "",
     part: str = "",
-    issued: str = "",
+    filled: Mapping[str, str] | None = None,
 ) -> Response:
-    """Return the page; `problem` is with the form that `part` names, `issued` the text of a token just made."""
+    """Return the page; `problem` is with the form that `part` names, `filled` what the token's form has in it."""
     is_person = person.is_person
-    return page(
+    account = read_account(session, person, service.settings, cookie_of(request)) if is_person else None
+    shown = page(
         request,
         "me.html",
         status=status,
         person=person,
-        account=read_account(session, person, service.settings, cookie_of(request)) if is_person else None,
+        account=account,
         administered=sorted(administered_projects(session, person)),
         searches=kept_searches(session, person),
         pages=PAGES,
@@ -63,8 +67,10 @@ def account_page(
         with_github=service.settings.has_github_login,
         problem=problem,
         part=part,
-        issued=issued,
+        filled=filled or {},
+        issued=issued_in(request, (its.public_id for its in account.tokens)) if account else "",
     )
+    return shown_to(request, shown)
 
 
 @router.post("/password")
@@ -111,13 +117,15 @@ def take_end_of_others(
 def take_token(
     request: Request, service: ServiceDep, session: SessionDep, person: Somebody, form: Form
 ) -> Response:
-    """Issue a token, and show it this once."""
+    """Issue a token, and lead to where it is shown this once."""
     project, name = form.get("project", ""), form.get("name", "")
     try:
         text = issue_own_token(session, person, name, project, scopes_in(form), days=days_in(form))
     except (AccessError, DataError) as error:
-        return account_page(request, service, session, person, status=422, problem=str(error), part="token")
-    return shown_once(account_page(request, service, session, person, issued=text))
+        return account_page(
+            request, service, session, person, status=422, problem=str(error), part="token", filled=form
+        )
+    return lead_to_token(request, "/me", text, service, session)
 
 
 @router.post("/tokens/{token_id}/revoke")

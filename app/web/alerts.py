@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from fastapi import Query, Request, Response
 
 from app.api.deps import ServiceDep, SessionDep
+from app.api.errors import status_of
 from app.api.routing import Router
-from app.domain.alerts import AlertState
-from app.domain.errors import DataError
+from app.domain.errors import ConflictError, DataError, NotFoundError
 from app.services.access import Principal, Scope
 from app.services.alerts.alert_states import StateWord, states_of
-from app.services.alerts.answer_alerts import Answer, answer_alerts
+from app.services.alerts.answer_alerts import answer_alerts
 from app.services.alerts.detector_quality import read_quality
+from app.services.alerts.known_people import known_people
 from app.services.alerts.read_alerts import list_alerts, read_alert
 from app.services.alerts.report_missed import report_missed
 from app.services.saved_searches import kept_searches
 from app.store.repositories import projects
 from app.web.addresses import address
+from app.web.alerts_form import ALERT, answer_in, chosen_in
+from app.web.alerts_wanted import LIST, Wanted, wanted_at
 from app.web.deps import Answerer, Before, Id, Projects, Text, Viewer
 from app.web.following import lead_to
+from app.web.forms import text_in
 from app.web.guard import local_path
 from app.web.render import page
+from app.web.series import series_page
 from app.web.sign_in import Form
 from app.wiring import Service
 
 router = Router()
-
-ALERT = "alert "
-"""How the fields of the list's form are called that choose alerts."""
 
 
 @router.get("/alerts")
@@ -44,8 +47,8 @@ def show_alerts(
     owner: Annotated[str | None, Query(max_length=200, pattern=r"^[^\x00]*$")] = None,
     before: Before = None,
 ) -> Response:
-    """Show alerts, the newest first: those that are open, if nothing else is wanted."""
-    return _list(request, service, session, viewer, project_ids, project, state, owner, before)
+    """Show alerts, the newest first: those that are open, if nothing else is wanted. An empty owner is nobody."""
+    return _list(request, service, session, viewer, project_ids, Wanted(project, state, owner, before))
 
 
 def _list(
@@ -54,38 +57,38 @@ def _list(
     session: SessionDep,
     viewer: Principal | None,
     project_ids: frozenset[int] | None,
-    project: str = "",
-    state: StateWord = "open",
-    owner: str | None = None,
-    before: int | None = None,
+    wanted: Wanted,
+    *,
+    form: Mapping[str, str] | None = None,
     problem: str = "",
 ) -> Response:
     found = list_alerts(
         session,
         viewer,
         settings=service.settings,
-        project=project or None,
-        states=states_of((state,)),
-        owner=owner,
-        before=before,
+        project=wanted.project or None,
+        states=states_of((wanted.state,)),
+        owner=wanted.owner,
+        before=wanted.before,
     )
-    given = {"project": project, "state": "" if state == "open" else state, "owner": owner, "before": before}
     return page(
         request,
         "alerts.html",
         status=422 if problem else 200,
         found=found,
-        given=given,
-        state=str(state),
+        wanted=wanted,
+        state=str(wanted.state),
+        filled=form or {},
         problem=problem,
         projects=projects.names(session, project_ids=project_ids),
-        quality=read_quality(session, viewer, project or None),
+        quality=read_quality(session, viewer, wanted.project or None),
         may_answer=_may_answer(viewer),
         may_notify=viewer is not None and viewer.may(Scope.NOTIFIERS_WRITE),
         may_answer_of=lambda its: _may_answer(viewer, its.project_id),
-        kept=kept_searches(session, viewer, "/alerts"),
+        kept=kept_searches(session, viewer, LIST),
         ALERT=ALERT,
-        here_with=lambda **changed: address("/alerts", given | {"before": None} | changed),
+        here_with=wanted.address,
+        address_of_project=lambda name: wanted.address(project=name),
     )
 
 
@@ -99,22 +102,20 @@ def take_answers(
     form: Form,
 ) -> Response:
     """Answer the chosen alerts, and lead back to the list."""
-    chosen = [name.removeprefix(ALERT) for name in form if name.startswith(ALERT)]
     try:
-        answer_alerts(
-            session, answerer, [int(id_) for id_ in chosen if id_.isdigit()], _answer(form, answerer)
-        )
+        answer_alerts(session, answerer, chosen_in(form), answer_in(form, answerer))
     except DataError as error:
-        return _list(request, service, session, answerer, project_ids, problem=str(error))
-    return lead_to(request, local_path(form.get("next") or "/alerts"), service, session)
+        wanted = wanted_at(form.get("next"))
+        return _list(request, service, session, answerer, project_ids, wanted, form=form, problem=str(error))
+    return lead_to(request, local_path(form.get("next") or LIST), service, session)
 
 
 @router.get("/alerts/{alert_id}")
 def show_alert(
-    request: Request, service: ServiceDep, session: SessionDep, viewer: Viewer, alert_id: Id
+    request: Request, service: ServiceDep, session: SessionDep, viewer: Viewer, alert_id: Id, back: Text = ""
 ) -> Response:
-    """Show one alert."""
-    return _one(request, service, session, viewer, alert_id)
+    """Show one alert; `back` is the list that it was found in, else the page before tells."""
+    return _one(request, service, session, viewer, alert_id, back or request.headers.get("referer"))
 
 
 def _one(
@@ -123,16 +124,25 @@ def _one(
     session: SessionDep,
     viewer: Principal | None,
     alert_id: int,
+    back: str | None,
+    *,
+    form: Mapping[str, str] | None = None,
     problem: str = "",
 ) -> Response:
     alert = read_alert(session, viewer, alert_id, settings=service.settings)
+    may_answer = _may_answer(viewer, alert.line.project_id)
+    owner = alert.line.owner or ""
+    wanted = wanted_at(back)
     return page(
         request,
         "alert.html",
         status=422 if problem else 200,
         alert=alert,
+        back=wanted.address(before=wanted.before),
+        filled={"owner": owner, "had": owner} if form is None else form,
         problem=problem,
-        may_answer=_may_answer(viewer, alert.line.project_id),
+        may_answer=may_answer,
+        people=known_people(session, alert.line.project_id) if may_answer else (),
     )
 
 
@@ -146,11 +156,13 @@ def take_answer(
     form: Form,
 ) -> Response:
     """Answer one alert, and lead back to it."""
+    back = form.get("back", "")
     try:
-        answer_alerts(session, answerer, [alert_id], _answer(form, answerer))
+        answer_alerts(session, answerer, [alert_id], answer_in(form, answerer))
     except DataError as error:
-        return _one(request, service, session, answerer, alert_id, str(error))
-    return lead_to(request, f"/alerts/{alert_id}", service, session)
+        return _one(request, service, session, answerer, alert_id, back, form=form, problem=str(error))
+    here = address(f"/alerts/{alert_id}", {"back": back if back != LIST else ""})
+    return lead_to(request, here, service, session)
 
 
 @router.post("/series/{series_id}/missed")
@@ -162,24 +174,33 @@ def take_missed(
     series_id: Id,
     form: Form,
 ) -> Response:
-    """Store that a change was missed, and lead back to the series."""
-    branch = form.get("branch") or None
-    report_missed(
-        session, answerer, series_id, form.get("commit", "").strip(), branch=branch, note=form.get("note", "")
-    )
+    """Store that a change was missed, and lead back to where the series' page lists it."""
+    try:
+        branch = text_in(form, "branch") or None
+        _tell_missed(session, answerer, series_id, branch, form)
+    except (DataError, NotFoundError, ConflictError) as error:
+        return series_page(
+            request,
+            service,
+            session,
+            answerer,
+            series_id,
+            status=status_of(error),
+            branch=form.get("branch", "").replace("\x00", ""),
+            filled=form,
+            problem=str(error),
+        )
     back = address(f"/series/{series_id}", {"branch": branch})
-    return lead_to(request, back, service, session)
+    return lead_to(request, f"{back}#missed", service, session)
 
 
-def _answer(form: dict[str, str], answerer: Principal) -> Answer:
-    """Return what a filled form says. `take` makes them the answerer's own."""
-    state = form.get("state", "")
-    if state and state not in set(AlertState):
-        raise DataError(f"there is no state {state!r}")
-    owner = answerer.name if form.get("take") else form.get("owner", "")
-    # What is left as it was shown says nothing.
-    is_meant = bool(form.get("take")) or owner != form.get("had", "")
-    return Answer(AlertState(state) if state else None, owner if is_meant else None, form.get("comment", ""))
+def _tell_missed(
+    session: SessionDep, answerer: Principal, series_id: int, branch: str | None, form: Mapping[str, str]
+) -> None:
+    """Store it. Raises ConflictError where somebody has told of that commit before."""
+    commit, note = text_in(form, "commit").strip(), text_in(form, "note")
+    if not report_missed(session, answerer, series_id, commit, branch=branch, note=note):
+        raise ConflictError(f"somebody has told of {commit[:10]} already: it is listed here")
 
 
 def _may_answer(viewer: Principal | None, project_id: int | None = None) -> bool:

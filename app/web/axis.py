@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from app.reports import svg
-from app.web.picture_scale import shown_range, tick_labels
+from app.web.picture_scale import share_labels, shown_range, tick_labels
 
 _LETTER = 5.6
 """Width of a letter of a label, about."""
@@ -17,15 +17,27 @@ _EDGE = 0.06
 
 
 class Axis:
-    """An axis from `bottom` up to `top` that shows these values; `left` is where the picture beside it begins."""
+    """An axis from `bottom` up to `top` that shows these values; `left` is where the picture beside it begins.
 
-    def __init__(self, values: Sequence[float], unit: str, *, top: int, bottom: int, labels: int = 3) -> None:
+    Where they are shares, of which 1 is all, they are told in percent.
+    """
+
+    def __init__(
+        self,
+        values: Sequence[float],
+        unit: str,
+        *,
+        top: int,
+        bottom: int,
+        labels: int = 3,
+        are_shares: bool = False,
+    ) -> None:
         self.low, self.high = shown_range(values)
         self.top, self.bottom = top, bottom
         edge = (self.high - self.low) * _EDGE
         step = (self.high - self.low - 2 * edge) / (labels - 1)
         self._marks = [self.low + edge + i * step for i in range(labels)]
-        self._labels = tick_labels(self._marks, unit)
+        self._labels = share_labels(self._marks) if are_shares else tick_labels(self._marks, unit)
         self.left = round(max(map(len, self._labels)) * _LETTER) + 14
 
     def share(self, value: float) -> float:

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Annotated
+from urllib.parse import quote
 
-from fastapi import Query, Request, Response
+from fastapi import Request, Response
 from sqlalchemy.orm import Session
 from starlette.responses import HTMLResponse
 
 from app.api.deps import ServiceDep, SessionDep
 from app.api.routing import Router
-from app.config import ServiceSettings
 from app.domain.errors import NotFoundError
 from app.reports.view import report_view
-from app.services.access import Principal
 from app.services.forge.measure_again import can_be_measured_again
 from app.services.forge.shown_pull import shown_pull
 from app.services.list_checks import list_checks
-from app.services.read_attention import Attention, read_attention
+from app.services.read_attention import read_attention
 from app.services.read_check import read_check
 from app.services.render_report import report_html
+from app.services.visibility import visible_project
 from app.store.repositories import checks, forge
-from app.web.deps import Before, Id, Live, Projects, Viewer
+from app.web.check_jobs import job_results, job_word
+from app.web.deps import Before, Id, Live, Projects, Text, Viewer
 from app.web.guard import report_policy, secure
 from app.web.render import page
 
@@ -46,11 +46,13 @@ def show_checks(
     session: SessionDep,
     viewer: Viewer,
     project_ids: Projects,
-    project: Annotated[str | None, Query(max_length=1_000)] = None,
+    project: Text = "",
     before: Before = None,
     live: Live = True,
 ) -> Response:
-    """Show what needs attention, and the newest checks."""
+    """Show what needs attention, and the newest checks. A project that is not there is not found."""
+    if project:
+        visible_project(session, viewer, project)
     found = list_checks(session, project=project or None, project_ids=project_ids, before=before)
     every = REFRESH_LIST_S if found.is_moving and live and before is None else None
     return page(
@@ -59,22 +61,21 @@ def show_checks(
         found=found,
         project=project or None,
         measurable=_measurable(found.projects, project, forge.connected_projects(session)),
-        attention=_attention(session, service.settings, viewer, project) if before is None else None,
+        attention=read_attention(session, service.settings, viewer, project=project or None)
+        if before is None
+        else None,
         before=before,
+        address_of_project=_address_of,
         refresh_s=every,
     )
 
 
-def _attention(
-    session: SessionDep, settings: ServiceSettings, viewer: Principal | None, project: str | None
-) -> Attention | None:
-    try:
-        return read_attention(session, settings, viewer, project=project or None)
-    except NotFoundError:  # the list says so
-        return None
+def _address_of(project: str) -> str:
+    """Return the address of a project's checks, of all where none is named."""
+    return f"/?project={quote(project)}" if project else "/"
 
 
-def _measurable(shown: Sequence[str], chosen: str | None, connected: Collection[str]) -> str | None:
+def _measurable(shown: Sequence[str], chosen: str, connected: Collection[str]) -> str | None:
     """Return the one project that the list is of, if its repository can be reached."""
     name = chosen or (shown[0] if len(shown) == 1 else None)
     return name if name in connected and name in shown else None
@@ -104,6 +105,8 @@ def show_check(
         pull=shown_pull(session, service.settings, check_id),
         refresh_s=every,
         can_repeat=again,
+        job_word=job_word,
+        job_results=job_results,
     )
 
 

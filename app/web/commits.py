@@ -13,6 +13,7 @@ from app.services.read_commit import read_commit
 from app.web.addresses import address
 from app.web.deps import PageNumber, Text, Viewer
 from app.web.render import page
+from app.web.run_outcomes import outcome_words
 
 router = Router(prefix="/commits")
 
@@ -37,6 +38,7 @@ def show_commit(
         request,
         "commit.html",
         commit=commit,
+        outcomes=outcome_words(session, commit.runs),
         devices=[
             (device, list(its)) for device, its in groupby(shown, key=lambda pair: pair.either.device_class)
         ],

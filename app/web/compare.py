@@ -15,6 +15,7 @@ from app.services.compare_stored import Compared, Pair, Wanted, compare_stored, 
 from app.services.comparison_choices import comparison_choices
 from app.services.costs import installation_costs
 from app.web.addresses import address
+from app.web.compare_form import missing_side
 from app.web.deps import PageNumber, Projects, Text, Viewer
 from app.web.render import page
 
@@ -73,6 +74,7 @@ def show_comparison(
         given=given,
         compared=compared,
         trouble=trouble,
+        missing=missing_side(choices.project, base, head),
         n_found=len(pairs),
         pairs=pairs[(at - 1) * PAGE : at * PAGE],
         at=at,

@@ -11,14 +11,16 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DataError, IntegrityError, OperationalError
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from app.api.errors import status_of
 from app.domain.errors import RatchetError
+from app.web.bad_parameters import parameter_sentence
 from app.web.deps import SignInRequiredError
 from app.web.guard import secure, sign_in_path
+from app.web.page_above import page_above
 from app.web.render import page
 from app.web.times import exact
 
@@ -39,10 +41,21 @@ _HEADLINES = {
     503: "Not available just now",
 }
 
+_KINDS: tuple[type[Exception], ...] = (
+    RatchetError,
+    RequestValidationError,
+    HTTPException,
+    DataError,
+    IntegrityError,
+    OperationalError,
+    Exception,
+)
+"""What the API has a handler of its own for, and a page has words of its own."""
+
 
 def add_error_pages(app: FastAPI) -> None:
     """Answer browsers with pages; call it after the API's own handlers are there."""
-    for kind in (RatchetError, RequestValidationError, HTTPException, OperationalError, Exception):
+    for kind in _KINDS:
         app.add_exception_handler(kind, _page_or(app.exception_handlers.get(kind)))
     app.add_exception_handler(SignInRequiredError, _to_sign_in)
 
@@ -50,13 +63,19 @@ def add_error_pages(app: FastAPI) -> None:
 def _page_or(otherwise: Any) -> Handler:
     async def handle(request: Request, error: Any) -> Response:
         if wants_page(request):
-            return error_page(request, error)
+            return _to_page_above(request, error) or error_page(request, error)
         if otherwise is None:
             return PlainTextResponse("Internal Server Error", 500)
         response: Response = await otherwise(request, error)
         return response
 
     return handle
+
+
+def _to_page_above(request: Request, error: Exception) -> Response | None:
+    """Lead who asks for the address of a form to the page that has the form; None where that is not what is wrong."""
+    is_form = isinstance(error, HTTPException) and error.status_code == 405 and request.method == "GET"
+    return secure(RedirectResponse(page_above(request), 303), request) if is_form else None
 
 
 async def _to_sign_in(request: Request, _: Any) -> Response:
@@ -91,6 +110,8 @@ def _status_and_message(error: Exception) -> tuple[int, str]:
         return status_of(error), str(error)
     if isinstance(error, OperationalError):
         return 503, "The database does not answer. Nothing is lost; this page tries again by itself."
+    if isinstance(error, DataError | IntegrityError):
+        return 422, "It has a character or a number in it that cannot be stored or looked for."
     if isinstance(error, RequestValidationError):
         return _bad_parameter(error)
     if isinstance(error, HTTPException):
@@ -99,8 +120,7 @@ def _status_and_message(error: Exception) -> tuple[int, str]:
 
 
 def _bad_parameter(error: RequestValidationError) -> tuple[int, str]:
-    first = error.errors()[0]
-    where, *names = map(str, first["loc"])
-    if where == "path":
-        return 404, f"“{first['input']}” is not the number of anything."
-    return 422, f"The parameter “{'.'.join(names)}” is wrong: {first['msg']}, found “{first['input']}”."
+    problems = error.errors()
+    if problems[0]["loc"][0] == "path":
+        return 404, f"“{problems[0]['input']}” is not the number of anything."
+    return 422, parameter_sentence(problems)

@@ -36,16 +36,14 @@ def _why(noise: Noise) -> str:
 
 
 def detectable_sentence(noise: Noise) -> str:
-    """Return the smallest effect that is found, and in how much: `from 2.4 % on, in 10 new points`."""
+    """Return the smallest effect that is found, and in how much: `at least 2.4 %, in 10 new points`."""
     if noise.told_by == "unknown":
         return ABSENT
     if noise.told_by == "exact":
         return "any change beyond its tolerance"
     if noise.told_by == "history":
-        return f"from {percent(noise.smallest)} on, in {STEP_POINTS} new points"
+        return f"at least {percent(noise.smallest)}, in {STEP_POINTS} new points"
     least = (
-        f"from {threshold(noise.smallest)} on"
-        if noise.smallest
-        else f"only over {threshold(max(LARGEST_SD))}"
+        f"at least {threshold(noise.smallest)}" if noise.smallest else f"over {threshold(max(LARGEST_SD))}"
     )
     return f"{least} beyond the minimum effect, in {PAIRS} pairs"

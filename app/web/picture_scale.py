@@ -22,11 +22,12 @@ _WIDEST = 2.0
 def shown_range(values: Sequence[float]) -> tuple[float, float]:
     """Return the lower and upper limit [unit of `values`]: a few values far out do not press all others together.
 
-    What lies outside is drawn at the edge. The limits differ also where all values are the same.
+    What lies outside is drawn at the edge. Where all that is usual is one value there is nothing to press together,
+    and everything is shown. The limits differ also where all values are the same.
     """
     ordered = sorted(values)
     low, high = (ordered[round(share * (len(ordered) - 1))] for share in _USUAL)
-    room = (high - low) * _ROOM
+    room = (high - low) * _ROOM or ordered[-1] - ordered[0]
     bottom, top = max(ordered[0], low - room), min(ordered[-1], high + room)
     margin = (top - bottom) * _MARGIN or abs(top) * 0.01 or 1.0
     return bottom - margin, top + margin
@@ -55,6 +56,11 @@ def tick_labels(values: Sequence[float], unit: str) -> list[str]:
     if all(one.endswith("0") for one in told) and decimals:
         told = [f"{value / size:.{decimals - 1}f}" for value in values]
     return [f"{one.replace('-', '−')} {symbol}".rstrip() for one in told]
+
+
+def share_labels(values: Sequence[float]) -> list[str]:
+    """Return what an axis of shares is labelled with at these values: `31 %`, `99 %`."""
+    return [f"{one} %" for one in tick_labels([100 * value for value in values], "1")]
 
 
 def ladder(unit: str) -> list[tuple[float, float, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 from urllib.parse import quote
 
@@ -22,7 +23,8 @@ from app.services.project_access import (
 )
 from app.web.deps import SignedIn
 from app.web.following import lead_to
-from app.web.forms import SCOPE, days_in, scopes_in, shown_once
+from app.web.forms import SCOPE, days_in, scopes_in
+from app.web.issued import issued_in, lead_to_token, shown_to
 from app.web.render import page
 from app.web.sign_in import Form
 
@@ -46,13 +48,14 @@ def _page(
     status: int = 200,
     problem: str = "",
     part: str = "",
-    issued: str = "",
+    filled: Mapping[str, str] | None = None,
 ) -> Response:
-    return page(
+    its = read_access(session, person, project)
+    shown = page(
         request,
         "project_access.html",
         status=status,
-        its=read_access(session, person, project),
+        its=its,
         home=_path(project),
         roles=list(Role),
         scopes=GIVEN,
@@ -60,8 +63,10 @@ def _page(
         SCOPE=SCOPE,
         problem=problem,
         part=part,
-        issued=issued,
+        filled=filled or {},
+        issued=issued_in(request, (token.id for token in its.tokens)),
     )
+    return shown_to(request, shown)
 
 
 def _path(project: str) -> str:
@@ -82,7 +87,9 @@ def take_member(
     try:
         set_member(session, person, project, form.get("user", ""), _role(form))
     except (DataError, NotFoundError) as error:
-        return _page(request, session, person, project, status=422, problem=str(error), part="member")
+        return _page(
+            request, session, person, project, status=422, problem=str(error), part="member", filled=form
+        )
     return lead_to(request, _path(project), service, session)
 
 
@@ -98,16 +105,23 @@ def _role(form: dict[str, str]) -> Role | None:
 
 @router.post("/tokens")
 def take_token(
-    request: Request, session: SessionDep, person: SignedIn, project: ProjectName, form: Form
+    request: Request,
+    service: ServiceDep,
+    session: SessionDep,
+    person: SignedIn,
+    project: ProjectName,
+    form: Form,
 ) -> Response:
-    """Issue a token of the project's, and show it this once."""
+    """Issue a token of the project's, and lead to where it is shown this once."""
     try:
         text = issue_project_token(
             session, person, project, form.get("name", ""), scopes_in(form), days=days_in(form)
         )
     except DataError as error:
-        return _page(request, session, person, project, status=422, problem=str(error), part="token")
-    return shown_once(_page(request, session, person, project, issued=text))
+        return _page(
+            request, session, person, project, status=422, problem=str(error), part="token", filled=form
+        )
+    return lead_to_token(request, _path(project), text, service, session)
 
 
 @router.post("/tokens/{public_id}/revoke")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from app.domain.units import format_quantity
+from app.reports.quantities import percent
 from app.services.read_devices import ReadingStrip
 from app.web.axis import Axis
 
@@ -19,7 +20,7 @@ def reading_picture(strip: ReadingStrip) -> Markup:
     """Return the picture of a reading of one invocation or more."""
     points = strip.points[:: -(-len(strip.points) // MOST)]
     ends = [end for _, (low, _, high) in points for end in (low, high)]
-    axis = Axis(ends, strip.unit, top=_TOP, bottom=_BOTTOM, labels=2)
+    axis = Axis(ends, strip.unit, top=_TOP, bottom=_BOTTOM, labels=2, are_shares=_has_shares(strip))
     step = (_RIGHT - axis.left) / len(points)
     shapes = [
         Markup('<path class="frame" d="M{} {}V{}H{}"/>').format(axis.left, _TOP, _BOTTOM, _RIGHT),
@@ -34,8 +35,17 @@ def reading_picture(strip: ReadingStrip) -> Markup:
                 arm, ranges, middles
             )
         )
-    lowest, highest = (format_quantity(end, strip.unit) for end in (min(ends), max(ends)))
+    lowest, highest = (_told(strip, end) for end in (min(ends), max(ends)))
     label = f"{len(strip.points)} invocations in time order, {lowest} to {highest}"
     return Markup('<svg class="raw" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
         WIDTH, HEIGHT, label, Markup("").join(shapes)
     )
+
+
+def _has_shares(strip: ReadingStrip) -> bool:
+    """Tell whether its values are shares: what a device reads has a unit otherwise."""
+    return strip.unit == "1"
+
+
+def _told(strip: ReadingStrip, value: float) -> str:
+    return percent(value) if _has_shares(strip) else format_quantity(value, strip.unit)

@@ -32,12 +32,13 @@ from app.reports.html import report_environment
 from app.reports.words import CONCLUSIONS, count, explain_flag
 from app.web import times, words
 from app.web.browser_names import browser_name
-from app.web.guard import secure
+from app.web.guard import secure, sign_in_path
 from app.web.mark_words import failed_words, void_words
 from app.web.noise_words import detectable_sentence, noise_sentence
 from app.web.reading_picture import reading_picture
 from app.web.sample_picture import sample_picture
 from app.web.sentences import (
+    alert_devices,
     alert_extent,
     alert_sentence,
     check_sentence,
@@ -69,7 +70,8 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
         request: what is answered.
         template: a file of `dashboards/templates`.
         status: the HTTP status.
-        values: what the template shows, besides `now`, `viewer`, `restoration`, `path` and the navigation.
+        values: what the template shows, besides `now`, `viewer`, `restoration`, `path`, `sign_in_path` and the
+            navigation.
     """
     html = (
         _environment()
@@ -77,6 +79,7 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
         .render(
             now=datetime.now(UTC),
             path=request.url.path,
+            sign_in_path=sign_in_path(request),
             viewer=getattr(request.state, "viewer", None),
             restoration=getattr(request.state, "restoration", None),
             navigation=NAVIGATION,
@@ -110,6 +113,7 @@ def _environment() -> Environment:
         line=text.plain,
         tail=text.tail,
         explain_flag=explain_flag,
+        alert_devices=alert_devices,
         alert_extent=alert_extent,
         alert_sentence=alert_sentence,
         check_sentence=check_sentence,
@@ -143,7 +147,7 @@ def _environment() -> Environment:
         spark_picture=spark_picture,
         interval=quantities.interval,
         between=quantities.between,
-        before_after=quantities.before_after,
+        before_after=quantities.in_columns,
         case_label=case_label,
         reading_titles=TITLES,
         factors=quantities.factors,

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Literal
 
+from app.domain.alerts import AlertEvent
 from app.reports.alert_words import (
     NOTHING_LEFT,
     change_name,
@@ -44,9 +45,16 @@ def alert_extent(alert: AlertLine) -> str:
     return extent(alert.n_changes, alert.n_checks)
 
 
+def alert_devices(alert: AlertLine) -> str:
+    """Return where it became worse: the device classes of what is shown of its changes."""
+    return listing(list(dict.fromkeys(change.device_class for change in alert.changes if change.stands)))
+
+
 def deed_sentence(deed: AlertDeed, alert: AlertLine) -> str:
     """Return what somebody did to an alert; what he said of it stands beside."""
     names = {its.id: change_name(its.benchmark, its.params, its.metric) for its in alert.changes}
+    if deed.what is AlertEvent.OWNED and deed.detail.get("owner") == deed.by:
+        return "took it"
     return deed_words(deed.what, deed.detail, names)
 
 

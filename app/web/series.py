@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import Query, Request, Response
 from markupsafe import Markup
 from pydantic import Field
+from sqlalchemy.orm import Session
 
 from app.api.deps import ServiceDep, SessionDep
 from app.api.routing import Router
-from app.services.access import Scope
+from app.services.access import Principal, Scope
+from app.services.alerts.report_missed import missed_changes
 from app.services.badge_links import series_link, series_path
 from app.services.explore_series import PAGE, explore_series
 from app.services.read_trend import read_trend
@@ -24,6 +27,8 @@ from app.web.deps import Id, PageNumber, Projects, Text, Viewer
 from app.web.mark_words import script_words
 from app.web.picture_scale import ladder
 from app.web.render import page
+from app.web.series_words import change_text, empty_part, left_out, range_text, value_text
+from app.wiring import Service
 
 router = Router(prefix="/series")
 
@@ -43,11 +48,12 @@ def show_explorer(
     metric: Text = "",
     device_class: Text = "",
     at: PageNumber = 1,
+    whole: Text = "",
 ) -> Response:
-    """Show the series that are looked for; `at` is the page."""
+    """Show the series that are looked for; `at` is the page, `whole` what all values are offered of."""
     given = {"project": project, "benchmark": benchmark, "metric": metric, "device_class": device_class}
     chosen = {name: given[name] for name in FACETS if given[name]}
-    found = explore_series(session, q, chosen, project_ids=project_ids, page=at)
+    found = explore_series(session, q, chosen, project_ids=project_ids, page=at, whole=whole)
     return page(
         request,
         "series_list.html",
@@ -78,6 +84,37 @@ def show_series(
 
     `first` and `last` are the rows to show, `relative` is the commit of reference, `beside` others to draw with it.
     """
+    return series_page(
+        request,
+        service,
+        session,
+        viewer,
+        series_id,
+        branch=branch,
+        first=first,
+        last=last,
+        relative=relative,
+        beside=beside,
+    )
+
+
+def series_page(
+    request: Request,
+    service: Service,
+    session: Session,
+    viewer: Principal | None,
+    series_id: int,
+    *,
+    branch: str = "",
+    first: int | None = None,
+    last: int | None = None,
+    relative: str = "",
+    beside: Sequence[int] = (),
+    status: int = 200,
+    filled: Mapping[str, str] | None = None,
+    problem: str = "",
+) -> Response:
+    """Return the page; `problem` is with the form of a missed change, which has in it what is `filled`."""
     trend = read_trend(
         session,
         lambda: viewer,
@@ -87,12 +124,22 @@ def show_series(
         last=last,
         relative=relative or None,
     )
+    siblings = siblings_of(session, trend.series, trend.case, beside)
     return page(
         request,
         "series.html",
+        status=status,
         trend=trend,
+        missed=missed_changes(session, series_id, trend.branch),
+        filled=filled or {},
+        problem=problem,
         voids={point.row: point for point in trend.marks.void},
-        siblings=siblings_of(session, trend.series, trend.case, beside),
+        siblings=siblings,
+        left_out=left_out(trend, relative, beside, [its.id for its in siblings]),
+        why_empty=empty_part(trend, first, last),
+        value_text=value_text,
+        range_text=range_text,
+        change_text=change_text,
         most_beside=BESIDE,
         may_answer=viewer is not None and viewer.may(Scope.ALERTS_WRITE, trend.project.id),
         badge=series_link(session, service.settings, trend.series, trend.case),

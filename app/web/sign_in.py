@@ -62,13 +62,14 @@ def _by_name(request: Request, service: Service, session: Session, form: dict[st
     name, password = form.get("name", ""), form.get("password", "")
     target, browser = local_path(form.get("next")), browser_of(request)
     if not name.strip() or not password:
-        return sign_in_page(request, target, "Give your name and your password.", status=401)
+        told = "Give your name and your password."
+        return sign_in_page(request, target, told, status=401, name=name)
     wait_s = counted(service, user_name(name), browser)
     if wait_s:
-        return too_often_page(request, target, wait_s)
+        return too_often_page(request, target, wait_s, name=name)
     cookie = sign_in_by_password(session, service.settings, name, password, browser)
     if cookie is None:
-        return sign_in_page(request, target, "Name or password is wrong.", status=401)
+        return sign_in_page(request, target, "Name or password is wrong.", status=401, name=name)
     return signed_in(request, target, cookie)
 
 
@@ -101,9 +102,12 @@ def signed_in(request: Request, target: str, cookie: str) -> Response:
     return secure(response, request)
 
 
-def too_often_page(request: Request, target: str, wait_s: float, *, way: Way = "name") -> Response:
+def too_often_page(
+    request: Request, target: str, wait_s: float, *, way: Way = "name", name: str = ""
+) -> Response:
     """Answer whoever has tried too often."""
-    return waiting(sign_in_page(request, target, too_often(wait_s), status=429, way=way), wait_s)
+    shown = sign_in_page(request, target, too_often(wait_s), status=429, way=way, name=name)
+    return waiting(shown, wait_s)
 
 
 def waiting(response: Response, wait_s: float) -> Response:
@@ -118,9 +122,15 @@ def too_often(wait_s: float) -> str:
 
 
 def sign_in_page(
-    request: Request, target: str, problem: str | None = None, *, status: int = 200, way: Way = "name"
+    request: Request,
+    target: str,
+    problem: str | None = None,
+    *,
+    status: int = 200,
+    way: Way = "name",
+    name: str = "",
 ) -> Response:
-    """Show the ways to sign in; `problem` is with the one that was tried."""
+    """Show the ways to sign in; `problem` is with the one that was tried, and `name` what was typed as one."""
     settings: ServiceSettings = request.app.state.service.settings
     return page(
         request,
@@ -129,6 +139,7 @@ def sign_in_page(
         next=target,
         problem=problem,
         way=way,
+        name=name,
         with_github=settings.has_github_login,
     )
 

@@ -17,14 +17,19 @@ from app.services.read_trend import Trend, TrendChange, TrendPoint
 from app.web import mark_shapes
 from app.web.mark_shapes import Place
 from app.web.mark_words import budget_labels, limits
-from app.web.picture_scale import shown_range, tick_labels, with_limits
+from app.web.picture_scale import shown_range, with_limits
+from app.web.ticks import ticks
 
 WIDTH, HEIGHT = 960, 320
 STRIP = 58
 """How much higher it is where the control is drawn below the values."""
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 78, WIDTH - 8, 10, HEIGHT - 26
-_TICKS = 5
+_RIGHT, _TOP, _BOTTOM = WIDTH - 8, 26, HEIGHT - 26
+
+_LETTER, _GAP = 9, 12
+"""Width of a letter of a label, about, where a narrow window has them larger; and what is left beside it."""
+
+_CONTROL = len("control")
 
 DOTS_UP_TO = 240
 """Points that are still drawn one by one."""
@@ -38,10 +43,13 @@ class _Frame:
         self.first, self.last = points[0].row, max(points[-1].row, points[0].row + 1)
         usual = shown_range([point.value for point in points])
         self.low, self.high = with_limits(usual, [limit for limit, _ in limits(trend.marks.budget)])
-        self.place = Place(_LEFT, _RIGHT, _TOP, _BOTTOM, self.x, self.y)
+        self.ticks = ticks(self.low, self.high, trend.series.unit)
+        letters = [_CONTROL if trend.marks.control.row else 0, *map(len, self.ticks.numbers)]
+        self.left = max(letters) * _LETTER + _GAP
+        self.place = Place(self.left, _RIGHT, _TOP, _BOTTOM, self.x, self.y)
 
     def x(self, row: float) -> float:
-        return _LEFT + (row - self.first) / (self.last - self.first) * (_RIGHT - _LEFT)
+        return self.left + (row - self.first) / (self.last - self.first) * (_RIGHT - self.left)
 
     def y(self, value: float) -> float:
         share = max(0.0, min(1.0, (value - self.low) / (self.high - self.low)))
@@ -57,9 +65,9 @@ def trend_picture(trend: Trend) -> Markup:
     points = trend.points
     if not points:
         return Markup("")
-    frame, unit = _Frame(trend), trend.series.unit
+    frame = _Frame(trend)
     height = HEIGHT + (STRIP if trend.marks.control.row else 0)
-    shapes = [_axes(frame, points, unit, height), *_beside(frame, trend), _band(frame, points)]
+    shapes = [_axes(frame, points, height), *_beside(frame, trend), _band(frame, points)]
     shapes += [_mark(frame, change) for change in trend.changes if frame.has(change.row)]
     shapes += [_line(frame, points), *mark_shapes.control(frame.place, trend.marks.control, _BOTTOM)]
     return Markup('<svg class="trend" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
@@ -95,15 +103,16 @@ def _beside(frame: _Frame, trend: Trend) -> list[Markup]:
     ]
 
 
-def _axes(frame: _Frame, points: Sequence[TrendPoint], unit: str, height: int) -> Markup:
-    values = [frame.low + (frame.high - frame.low) * step / (_TICKS - 1) for step in range(_TICKS)]
-    grid = "".join(f"M{_LEFT} {frame.y(value):.1f}H{_RIGHT}" for value in values)
+def _axes(frame: _Frame, points: Sequence[TrendPoint], height: int) -> Markup:
+    values, numbers, unit = frame.ticks
+    grid = "".join(f"M{frame.left} {frame.y(value):.1f}H{_RIGHT}" for value in values)
     labels = [
-        svg.text(_LEFT - 8, round(frame.y(value)) + 4, told, "end")
-        for value, told in zip(values, tick_labels(values, unit), strict=True)
+        svg.text(frame.left - 8, round(frame.y(value)) + 4, number, "end")
+        for value, number in zip(values, numbers, strict=True)
     ]
+    labels += [svg.text(0, 12, unit)] if unit else []
     days = [
-        svg.text(_LEFT, height - 8, _day(points[0])),
+        svg.text(frame.left, height - 8, _day(points[0])),
         svg.text(_RIGHT, height - 8, _day(points[-1]), "end"),
     ]
     return Markup('<path class="grid" d="{}"/>').format(grid) + Markup("").join(labels + days)

@@ -10,7 +10,7 @@
   }
 
   function step(by) {
-    const links = [...document.querySelectorAll("main .found tbody th > a, main .lines :is(h2, h3) a")];
+    const links = [...document.querySelectorAll("main .attention li > a, main .found tbody th > a, main .lines :is(h2, h3) a")];
     if (!links.length) return;
     const at = links.indexOf(document.activeElement), next = at < 0 ? (by > 0 ? 0 : links.length - 1) : at + by;
     links[Math.max(0, Math.min(links.length - 1, next))].focus();

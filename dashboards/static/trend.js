@@ -14,44 +14,18 @@
   // Other series that are drawn beside it: their points, by the commits that they share.
   const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7"], DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
   const boxes = [...box.querySelectorAll("[name=beside]")], others = new Map();
-  let chart = null, strip = null, order = [], asked = 0;
+  let chart = null, strip = null, order = [], drawn = [], asked = 0, scale = {size: 1, symbol: ""};
 
   // --- numbers and times as people read them ---
 
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const zone = new Intl.DateTimeFormat(undefined, {dateStyle: "medium", timeStyle: "short"});
+  const moment = new Intl.DateTimeFormat(undefined, {year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit", timeZoneName: "short"});
   const day = new Intl.DateTimeFormat(undefined, {dateStyle: "medium"});
   const clock = new Intl.DateTimeFormat(undefined, {timeStyle: "short"});
   const isRelative = () => state.reference !== null && state.reference !== 0;
 
-  // The ladder is the server's: [from which value on, size, symbol].
-  function rung(largest) {
-    if (isRelative()) return [0, 1, "%"];
-    return given.ladder.reduce((found, one) => (one[0] <= largest * (1 + 1e-9) ? one : found), given.ladder[0]);
-  }
-
-  function told(value) {
-    if (value == null) return "–";
-    const [, size, symbol] = rung(Math.abs(value)), its = value / size;
-    if (!isRelative() && given.series.unit === "1" && Number.isInteger(value) && Math.abs(value) < 1e6) return String(value);
-    const short = +its.toPrecision(3), isExact = Math.abs(its - short) <= 1e-9 * Math.abs(its);
-    const shown = Math.abs(its) >= 100 ? String(Math.round(its)) : isExact || Math.abs(its) < 1e-6 ? String(short) : its.toPrecision(3);
-    return `${isRelative() && its > 0 ? "+" : ""}${shown.replace("-", "−")} ${symbol}`.trim();
-  }
-
-  // One prefix for all ticks, and digits enough to tell neighbours apart.
-  function tickLabels(values) {
-    const real = values.filter((value) => value != null);
-    if (!real.length) return values.map(() => "");
-    if (isLog()) return values.map((value) => value == null ? "" : told(value));
-    const [, size, symbol] = rung(Math.max(...real.map(Math.abs)));
-    const steps = real.slice(1).map((value, i) => Math.abs(value - real[i]) / size).filter(Boolean);
-    const step = steps.length ? Math.min(...steps) : 1;
-    let digits = 0;
-    while (digits < 6 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6 * step * 10 ** digits) digits += 1;
-    const sign = (value) => (isRelative() && value > 0 ? "+" : "");
-    return values.map((value) => value == null ? "" : `${sign(value)}${(value / size).toFixed(digits).replace("-", "−")} ${symbol}`.trim());
-  }
+  const absolute = numbersOf(given.ladder, {isCount: given.series.unit === "1"}), percents = numbersOf([[0, 1, "%"]], {isSigned: true});
+  const numbers = () => isRelative() ? percents : absolute, ticks = () => ticksOf(numbers());
 
   // --- what is drawn ---
 
@@ -59,12 +33,18 @@
     return state.time ? points.time.map((time) => Date.parse(time) / 1000) : points.row;
   }
 
+  function relative(values) {
+    return isRelative() ? values.map((value) => 100 * (value / state.reference - 1)) : values;
+  }
+
+  // What is drawn is in the unit of the axis; what is told of it is not.
   function columns() {
     const p = state.shown.points, x = places(p);
-    const scaled = (values) => isRelative() ? values.map((value) => 100 * (value / state.reference - 1)) : values;
     order = x.map((_, i) => i).sort((a, b) => x[a] - x[b] || a - b);
     const sorted = (values) => order.map((i) => values[i]);
-    return [sorted(x), sorted(scaled(p.value)), sorted(scaled(p.low)), sorted(scaled(p.high)), ...[...others.values()].map((its) => sorted(beside(its)))];
+    drawn = [p.value, p.low, p.high].map(relative).concat([...others.values()].map(beside)).map(sorted);
+    scale = ticks().scaleFor(drawn.flat());
+    return [sorted(x), ...drawn.map((values) => values.map((value) => value === null ? null : value / scale.size))];
   }
 
   // Relative values are relative to the other series' own value of that commit.
@@ -83,9 +63,19 @@
   }
 
   // What is relative has both signs, and some values are zero.
-  function isLog() {
+  function whyNotLog() {
     const all = [state.shown.points.low, ...[...others.values()].map((its) => its.points.value)];
-    return state.log && !isRelative() && all.every((values) => values.every((value) => value > 0));
+    if (isRelative()) return "not of percent";
+    return all.every((values) => values.every((value) => value > 0)) ? "" : "needs values above 0";
+  }
+
+  const isLog = () => state.log && !whyNotLog();
+
+  function offerLog() {
+    const choice = tools.querySelector("[name=log]"), why = whyNotLog();
+    choice.checked = isLog();
+    choice.disabled = why !== "";
+    choice.parentElement.querySelector(".why").textContent = why && `(${why})`;
   }
 
   function tone(change) {
@@ -122,8 +112,8 @@
 
   function limits() {
     if (!given.budget) return [];
-    return [given.budget.max, given.budget.min].filter((limit) => limit !== null).map((limit, i) =>
-      [isRelative() ? 100 * (limit / state.reference - 1) : limit, given.words.budget[i]]);
+    return relative([given.budget.max, given.budget.min].filter((limit) => limit !== null)).map((limit, i) =>
+      [limit / scale.size, given.words.budget[i]]);
   }
 
   // One that would halve the size of what is shown stays out of the range.
@@ -200,6 +190,9 @@
     }
   }
 
+  const above = document.createElement("div");
+  above.className = "unit small";
+
   // The control has a chart of its own below, on the same places.
   const below = document.createElement("div");
   below.className = "strip";
@@ -214,12 +207,12 @@
     const of = new Map(row.map((one, i) => [one, 100 * deviation[i]])), values = order.map((i) => of.get(state.shown.points.row[i]) ?? null);
     const sizes = row.map((one, i) => Math.abs(100 * deviation[i])).sort((a, b) => a - b), reach = Math.max(2, sizes[Math.round(0.98 * (sizes.length - 1))]);
     // An axis that is not shown would keep uPlot from drawing those after it.
-    const axis = {stroke: color("--ink-3"), grid: {stroke: color("--line"), width: 1}, ticks: {show: false}, font: "12px system-ui, sans-serif"};
+    const axis = {stroke: color("--ink-3"), grid: {stroke: color("--line"), width: 1}, ticks: {show: false}, font: FONT};
     const isSparse = row.length <= 240, ink = color("--ink-2");
     strip = new uPlot({
-      width: plot.clientWidth, height: 64, legend: {show: false}, cursor: {show: false}, padding: [8, 34, 8, null],
+      width: plot.clientWidth, height: 64, legend: {show: false}, cursor: {show: false}, padding: [8, () => plot.clientWidth - (chart.bbox.left + chart.bbox.width) / devicePixelRatio, 8, 0],
       scales: {x: {time: false, range: () => [chart.scales.x.min, chart.scales.x.max]}, y: {range: () => [-reach, reach]}},
-      axes: [{...axis, size: 0, values: () => [], grid: {show: false}}, {...axis, size: 84, space: 8, splits: () => [-reach, 0, reach], values: () => [percent(-reach), "control", percent(reach)]}],
+      axes: [{...axis, size: 0, values: () => [], grid: {show: false}}, {...axis, size: () => chart.bbox.left / devicePixelRatio, space: 8, splits: () => [-reach, 0, reach], values: () => [percent(-reach), "control", percent(reach)]}],
       series: [{}, {stroke: ink, width: 1.1, spanGaps: true, points: {show: isSparse, size: 3, fill: ink, stroke: ink}}],
     }, [chart.data[0], values], below);
   }
@@ -257,19 +250,27 @@
     return [low - room, high + room];
   }
 
-  // uPlot's own marks of a logarithmic scale are powers of ten: few of them are in the range of a benchmark.
-  function logSplits(u, axis, low, high) {
-    if (high / low <= 30) {
-      const step = Math.log(high / low) / 5;
-      return [...new Set([0, 1, 2, 3, 4, 5].map((i) => +(low * Math.exp(i * step)).toPrecision(3)))];
-    }
-    const found = [];
-    for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1) {
-      const its = 10 ** power;
-      if (its >= low && its <= high) found.push(its);
-    }
-    return found;
+  // --- the axes ---
+
+  // What all ticks are in is said once, above them.
+  function tickLabels(u, values) {
+    const {min, max} = u.scales.y, isEven = !isLog() || ticks().isNarrow(min, max);
+    const isOne = isEven || ticks().isOne(min * scale.size, max * scale.size);
+    above.textContent = isOne ? scale.symbol : "";
+    if (isEven) return ticks().alike(values);
+    return values.map((value) => isOne ? numbers().plain(value) : numbers().prefixed(value * scale.size));
   }
+
+  const FONT = "12px system-ui, sans-serif", pen = document.createElement("canvas").getContext("2d");
+  function widthOf(texts) {
+    pen.font = FONT;
+    return Math.max(0, ...texts.map((text) => pen.measureText(text).width));
+  }
+
+  // Room for the labels, and for the control's below.
+  const roomLeft = (u, labels) => Math.ceil(Math.max(38, widthOf(labels ?? []))) + 18;
+  // The last label may stand under the last point.
+  const roomRight = () => Math.ceil(Math.max(34, widthOf([day.format(timeOf(state.shown.points.row.at(-1)))]) / 2 + 4));
 
   // Of a thinned history a tick's row may be left out: its neighbour's time does as well.
   function timeOf(row) {
@@ -299,15 +300,15 @@
 
   function options() {
     const ink = color("--ink"), quiet = color("--ink-3"), line = color("--line");
-    const axis = {stroke: quiet, grid: {stroke: line, width: 1}, ticks: {stroke: line, width: 1}, font: "12px system-ui, sans-serif"};
+    const axis = {stroke: quiet, grid: {stroke: line, width: 1}, ticks: {stroke: line, width: 1}, font: FONT};
     const isSparse = state.shown.points.row.length <= 240;
     return {
-      ...size(), legend: {show: false}, padding: [null, 34, null, null],
+      ...size(), legend: {show: false}, padding: [null, roomRight, null, null],
       cursor: {drag: {x: true, y: false, setScale: false}, points: {size: 8}, bind: {dblclick: () => null}},
       scales: {x: {time: state.time, range: placeRange}, y: {distr: isLog() ? 3 : 1, range: valueRange}},
       axes: [
         {...axis, space: 110, ...(state.time ? {} : {incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6], values: (u, rows) => rowLabels(rows)})},
-        {...axis, size: 84, values: (u, values) => tickLabels(values), ...(isLog() ? {splits: logSplits, filter: (u, values) => values} : {})},
+        {...axis, size: roomLeft, values: tickLabels, ...(isLog() ? {splits: (u, its, low, high) => ticks().logarithmic(low, high), filter: (u, values) => values} : {})},
       ],
       series: [
         {},
@@ -317,7 +318,7 @@
         ...[...others.keys()].map((id) => ({stroke: styleOf(id).colour, dash: styleOf(id).dash, width: 1.4, spanGaps: true, points: {show: isSparse, size: 4}})),
       ],
       bands: [{series: [3, 2], fill: "rgba(128, 138, 150, .22)"}],
-      hooks: {drawAxes: [drawMarks], draw: [drawChanges], setCursor: [follow], setSelect: [zoom]},
+      hooks: {drawAxes: [drawMarks], draw: [drawChanges], setCursor: [follow], setSelect: [zoomSoon]},
     };
   }
 
@@ -328,8 +329,10 @@
 
   function draw() {
     if (chart) chart.destroy();
-    plot.replaceChildren();
-    chart = new uPlot(options(), columns(), plot);
+    plot.replaceChildren(above);
+    const values = columns();
+    above.hidden = scale.symbol === "";
+    chart = new uPlot(options(), values, plot);
     drawControl();
     chart.over.addEventListener("mousedown", (event) => { pressedAt = event.clientX; });
     chart.over.addEventListener("click", (event) => { if (Math.abs(event.clientX - pressedAt) < 4) keep(); });
@@ -356,25 +359,30 @@
   }
 
   function tell(at) {
-    const p = state.shown.points, i = order[at], its = chart.data;
+    const p = state.shown.points, i = order[at], [middle, low, high] = drawn.map((values) => values[at]), {told, between} = numbers();
     const value = document.createElement("div"), commit = document.createElement("div"), more = document.createElement("div");
-    value.append(part("b", told(its[1][at])), ` ${told(its[2][at])} … ${told(its[3][at])}, n = ${p.n[i]}`);
+    value.append(part("b", told(middle)), ` ${between(low, high)}, n = ${p.n[i]}`.replace(" ,", ","));
     commit.append(part("code", p.commit[i].slice(0, 10)), " ", part("bdi", p.subject[i].slice(0, 90)));
-    more.append(part("bdi", p.author[i].slice(0, 40)), p.author[i] ? " · " : "", zone.format(new Date(p.time[i])));
+    more.append(part("bdi", p.author[i].slice(0, 40)), p.author[i] ? " · " : "", moment.format(new Date(p.time[i])));
     more.className = "small";
     tip.replaceChildren(value, commit, more);
     [...others.keys()].forEach((id, nth) => {
-      const its_value = its[4 + nth][at], line = part("div", `${nameOf(id)}: ${told(its_value)}`);
-      if (its_value != null) tip.append(line);
+      const its = drawn[3 + nth][at];
+      if (its != null) tip.append(part("div", `${nameOf(id)}: ${told(its)}`));
     });
     tip.append(...marksOf(i).map((line) => part("div", line)));
     if (p.flags[i].length) tip.append(part("div", p.flags[i].join(", ")));
     if (state.pinned) tip.append(actions(p, i));
-    tip.classList.toggle("kept", state.pinned);
+    tip.classList.toggle("held", state.pinned);
     tip.hidden = false;
-    const left = chart.valToPos(its[0][at], "x") + chart.over.offsetLeft + plot.offsetLeft;
-    tip.style.left = `${Math.max(0, Math.min(box.clientWidth - tip.offsetWidth - 8, left + 14))}px`;
-    tip.style.top = `${plot.offsetTop + chart.over.offsetTop + 8}px`;
+    place(chart.valToPos(chart.data[0][at], "x") + chart.bbox.left / devicePixelRatio + plot.offsetLeft);
+  }
+
+  // To the right of its point, or where no room is left there, to the left of it.
+  function place(x) {
+    const after = x + 14, before = x - 14 - tip.offsetWidth, isIn = after + tip.offsetWidth <= box.clientWidth - 8;
+    tip.style.left = `${Math.max(0, isIn ? after : before)}px`;
+    tip.style.top = `${chart.over.getBoundingClientRect().top - box.getBoundingClientRect().top + 8}px`;
   }
 
   function actions(p, i) {
@@ -437,13 +445,22 @@
   // A chosen series has the colour of its line; one that has nothing on this branch says so.
   function mark() {
     for (const one of boxes) {
-      const its = others.get(one.value), sample = one.parentElement.querySelector("i");
+      const its = others.get(one.value), sample = one.parentElement.querySelector("svg");
       one.parentElement.classList.toggle("absent", one.checked && !its);
-      sample.style.borderTop = its ? `3px ${DASHES[[...others.keys()].indexOf(one.value)].length ? "dashed" : "solid"} ${styleOf(one.value).colour}` : "";
+      sample.toggleAttribute("hidden", !its);
+      if (its) drawKey(sample.querySelector("path"), styleOf(one.value));
     }
   }
 
+  function drawKey(line, {colour, dash}) {
+    line.setAttribute("stroke", colour);
+    line.setAttribute("stroke-dasharray", dash.join(" "));
+  }
+
   // --- which part is shown ---
+
+  // uPlot is done with the mouse by then: a chart that goes before that listens on.
+  function zoomSoon(u) { queueMicrotask(() => zoom(u)); }
 
   function zoom(u) {
     const {left, width} = u.select;
@@ -463,9 +480,9 @@
   }
 
   // What is here whole is cut out of that; all else the server has. The newest wish counts.
-  function show(first, last) {
+  function show(first, last, isNew = true) {
     asked += 1;
-    const mine = asked;
+    const mine = asked, arrive = (found) => { state.shown = found; redraw(isNew); };
     const isHere = !given.thinned && !given.control.thinned && given.first <= first && last <= given.last;
     if (isHere) { arrive(slice(given, first, last)); return; }
     fetch(`/api/v1/series/${given.series.id}/trend?branch=${encodeURIComponent(given.branch)}&first=${first}&last=${last}`)
@@ -474,29 +491,33 @@
       .catch(() => {});  // what is drawn stays
   }
 
-  function arrive(found) {
-    state.shown = found;
-    redraw();
-  }
-
   function showAll() { show(0, given.n - 1); }
 
-  function redraw() {
+  function redraw(isNew = false) {
     letGo();
-    remember();
+    remember(isNew);
     draw();
   }
 
+  // The way back leads from one part to the one before; how it is shown stays.
+  function keepAddress(address, isNew) {
+    const {first, last} = state.shown, isOther = history.state?.first !== first || history.state?.last !== last;
+    history[isNew && isOther ? "pushState" : "replaceState"]({first, last}, "", address);
+  }
+
+  addEventListener("popstate", ({state: part}) => { if (part) show(part.first, part.last, false); });
+
   // The address is that of what one sees.
-  function remember() {
-    for (const name of ["log", "time"]) state[name] ? query.set(name, "1") : query.delete(name);
+  function remember(isNew) {
+    for (const [name, is] of [["log", isLog()], ["time", state.time]]) is ? query.set(name, "1") : query.delete(name);
     state.relative ? query.set("relative", state.relative) : query.delete("relative");
     const isPart = state.shown.first > 0 || state.shown.last < given.n - 1;
     query.delete("beside");
     for (const one of boxes) if (one.checked) query.append("beside", one.value);
     for (const name of ["first", "last"]) isPart ? query.set(name, state.shown[name]) : query.delete(name);
     const text = query.toString();
-    history.replaceState(null, "", text ? `?${text}` : location.pathname);
+    keepAddress(text ? `?${text}` : location.pathname, isNew);
+    offerLog();
     tools.querySelector("[name=relative]").hidden = !isRelative();
     tools.querySelector("[name=whole]").hidden = !isPart;
   }

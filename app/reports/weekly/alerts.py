@@ -84,7 +84,7 @@ def _headline(week: AlertsWeek) -> str:
     again = f", {week.reopened} opened again" if week.reopened else ""
     ranked = sorted(week.closed.items(), key=lambda item: -item[1])
     closed = listing([f"{n} as {ALERTS[state].name}" for state, n in ranked])
-    nobody = f", of which nobody has {week.n_unowned}" if week.n_unowned else ""
+    nobody = f", {week.n_unowned} of them nobody's" if week.n_unowned else ""
     return (
         f"{count(week.opened, 'alert')} opened in the week{again}, {week.n_closed} closed"
         f"{f': {closed}' if closed else ''}. {week.n_open} open now{nobody}."

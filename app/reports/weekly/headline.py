@@ -6,7 +6,7 @@ from app.domain.results import case_label
 from app.domain.weekly import Cause, Drift, Monthly
 from app.domain.weekly_report import WeeklyReport
 from app.reports import quantities
-from app.reports.sentences import isolated
+from app.reports.sentences import isolated, named_case
 from app.reports.weekly import amounts
 from app.reports.words import count
 
@@ -69,12 +69,12 @@ def _moved(cause: Cause) -> str:
     its = cause.worst.series
     told = amounts.amounts(cause.monthly) if cause.worst.effect > 0 else amounts.saved(cause.monthly)
     cost = f" ({told[0]} a month)" if told else ""
-    case = isolated(case_label(its.benchmark, its.params))
+    case = named_case(case_label(its.benchmark, its.params))
     return f"{case} on {isolated(its.device_class)} {quantities.change(cause.worst.change)}{cost}"
 
 
 def _drift(drift: Drift) -> str:
     its = drift.moved.series
-    case = isolated(case_label(its.benchmark, its.params))
+    case = named_case(case_label(its.benchmark, its.params))
     change = quantities.change(drift.moved.change)
     return f"{case} on {isolated(its.device_class)} {change} since the week of {drift.since.monday:%-d %B}."

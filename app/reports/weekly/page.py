@@ -138,7 +138,7 @@ def _tiles(report: WeeklyReport, changes: ChangesView, efficiency: EfficiencyVie
     yield from _accelerators(report)
     if report.alerts.n_open:
         unowned = report.alerts.n_unowned
-        note = "everybody's taken on" if not unowned else f"nobody has {unowned} of them"
+        note = "everybody's taken on" if not unowned else f"{unowned} of them nobody's"
         yield Tile("Open alerts", str(report.alerts.n_open), note, "alerts")
 
 

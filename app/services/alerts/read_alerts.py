@@ -68,6 +68,8 @@ class AlertLine:
     project: str
     project_id: int
     branch: str
+    is_own_branch: bool
+    """Whether that is the project's."""
     state: AlertState
     owner: str | None
     commit: CommitRef
@@ -202,6 +204,7 @@ def _lines(
             project=row.project.name,
             project_id=row.project.id,
             branch=its.branch,
+            is_own_branch=its.branch == row.project.branch,
             state=AlertState(its.state),
             owner=its.owner,
             commit=commit_ref(row.commit),

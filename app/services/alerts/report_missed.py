@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
 from sqlalchemy.orm import Session
 
 from app.domain.errors import ConflictError, DataError, NotFoundError
@@ -9,6 +13,25 @@ from app.services.access import Principal, Scope
 from app.services.alerts.answer_alerts import LONGEST
 from app.services.series_document import visible_series
 from app.store.repositories import changes, projects, quality
+
+
+@dataclass(frozen=True)
+class Missed:
+    """A change that somebody told of, by the first commit of the new level."""
+
+    sha: str
+    subject: str
+    told_by: str
+    told_at: datetime
+    note: str
+
+
+def missed_changes(session: Session, series_id: int, branch: str) -> Sequence[Missed]:
+    """Return what people told of a series' history, the newest first."""
+    return [
+        Missed(commit.sha, commit.subject, row.told_by, row.told_at, row.note)
+        for row, commit in quality.missed_of(session, series_id, branch)
+    ]
 
 
 def report_missed(

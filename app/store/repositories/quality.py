@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import Select, distinct, exists, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from app.domain.alerts import AlertState
-from app.store.tables import Alert, AlertChange, BenchmarkCase, ChangePoint, MissedChange, Result, Series
+from app.store.tables import (
+    Alert,
+    AlertChange,
+    BenchmarkCase,
+    ChangePoint,
+    Commit,
+    MissedChange,
+    Result,
+    Series,
+)
 
 
 def alerts_with_changes(
@@ -37,6 +46,17 @@ def missed(session: Session, project_ids: Collection[int] | None, benchmark: str
     if benchmark is not None:
         query = query.where(MissedChange.series_id.in_(_series_of(benchmark)))
     return session.scalar(query) or 0
+
+
+def missed_of(session: Session, series_id: int, branch: str) -> Sequence[tuple[MissedChange, Commit]]:
+    """Return what people told of a series' history with its commits, the newest first."""
+    rows = session.execute(
+        select(MissedChange, Commit)
+        .join(Commit, Commit.id == MissedChange.commit_id)
+        .where(MissedChange.series_id == series_id, MissedChange.branch == branch)
+        .order_by(MissedChange.id.desc())
+    )
+    return [(row[0], row[1]) for row in rows]
 
 
 def _series_of(benchmark: str) -> Select[int]:

@@ -162,7 +162,7 @@ def test_pages_show_and_answer_alerts(team: Team, window: TestClient, two: list[
     told = window.post(
         f"/series/{series}/missed", data={"commit": sha(12), "branch": "main"}, headers=SAME_ORIGIN
     )
-    assert told.headers["location"] == f"/series/{series}?branch=main"
+    assert told.headers["location"] == f"/series/{series}?branch=main#missed"
 
 
 def test_an_answer_from_another_site_is_refused(window: TestClient, two: list[dict[str, Any]]) -> None:

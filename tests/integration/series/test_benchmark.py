@@ -58,8 +58,10 @@ def test_measured_benchmark_has_its_noise_by_pairs_and_the_device_and_costs_its_
     assert "measured by the suite inference · written in bench_<i>.py , line 7" in page.text
     assert "A check costs 30 s of device time, on average of 2 checks" in page.text, "a third of its run"
     assert "1 min of device time in 2 runs" in page.text
-    assert "C · only over" not in page.text
-    assert "A · from 1 % on beyond the minimum effect, in 32 pairs pairs of a check differ by 0." in page.text
+    assert "C · over" not in page.text
+    assert (
+        "A · at least 1 % beyond the minimum effect, in 32 pairs pairs of a check differ by 0." in page.text
+    )
 
 
 WELL_KEPT = {

@@ -90,7 +90,7 @@ def look(poster: Poster, query: str, token: str | None = None, status: int = 200
 
 def rows(html: str) -> list[str]:
     """Return the benchmarks of the table in its order."""
-    return re.findall(r'<th scope="row"><a href="/series/\d+"><bdi>(\w+)', html)
+    return re.findall(r'<th scope="row"><a href="/series/\d+"><bdi[^>]*>(\w+)', html)
 
 
 def test_the_page_begins_with_the_worst_and_ends_with_what_overlaps(two: Poster) -> None:
@@ -110,6 +110,16 @@ def test_words_narrow_it(two: Poster) -> None:
 def test_means_are_geometric(two: Poster) -> None:
     text = Page(look(two, f"?base={sha(0)}&head={sha(1)}")).text
     assert re.search(r"latency_p50 lower is better 3 0(\.0+)? %", text), "a half, twice and the same"
+
+
+def test_both_columns_have_the_unit(two: Poster) -> None:
+    text = Page(look(two, f"?base={sha(0)}&head={sha(1)}")).text
+    assert "10.05 ms n = 2 20.10 ms n = 2" in text
+
+
+def test_a_comparison_with_one_side_says_what_is_missing(two: Poster) -> None:
+    assert "Choose a head, too." in Page(look(two, f"?base={sha(0)}")).text
+    assert "Choose" not in Page(look(two, "")).text
 
 
 def test_what_is_neither_commit_nor_branch_is_told_beside_the_form(two: Poster) -> None:

@@ -122,7 +122,7 @@ def test_a_part_is_dragged_out_kept_in_the_address_and_left_by_a_double_click(wi
     window.drag(0.25, 0.75)
     assert window.told_at(0.0) == sha(15)[:10]
     assert "first=15&last=44" in window.here()
-    assert not window.page.locator(".tip.kept").count(), "a drag keeps no point"
+    assert not window.page.locator(".tip.held").count(), "a drag keeps no point"
     window.point(0.5)
     window.page.mouse.dblclick(*window.place(0.5))
     assert "first" not in window.here()
@@ -151,7 +151,7 @@ def test_another_series_is_drawn_beside_it_by_the_commits_that_they_share(
     window.point(1.0)
     assert "batch=8" not in window.page.locator(".tip").inner_text(), "it has no point of this commit"
     window.open("/series/1?beside=2")
-    window.page.wait_for_selector(".beside i[style*=solid]")
+    window.page.wait_for_selector(".beside .drawn:not([hidden])")
     window.page.get_by_role("checkbox", name="batch=8").uncheck()
     window.page.wait_for_url("**/series/1")
 
@@ -177,7 +177,7 @@ def test_points_are_reached_by_the_keyboard(window: Window) -> None:
     chart.focus()
     for key in ("ArrowRight", "ArrowRight", "Enter"):
         window.page.keyboard.press(key)
-    assert sha(1)[:10] in window.page.locator(".tip.kept").inner_text()
+    assert sha(1)[:10] in window.page.locator(".tip.held").inner_text()
     window.page.keyboard.press("Escape")
     assert window.page.locator(".tip").is_hidden()
 

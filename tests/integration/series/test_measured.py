@@ -54,6 +54,17 @@ def test_upload_shows_its_values_and_what_differs_from_the_point_before(
     assert reader.get("/runs/upload-9").status_code == reader.get("/runs/upload-x").status_code == 404
 
 
+def test_upload_says_when_and_on_which_branch_it_was_measured(
+    reader: TestClient, client: TestClient, admin_token: str
+) -> None:
+    when = {"measured_at": "2026-09-13T17:24:26Z", "time": "2026-09-12T08:00:00Z"}
+    document = posted_document(branch="release/2.x", **when)
+    assert post_results(client, admin_token, document).status_code == 201
+    page = shown(reader, "/runs/upload-1")
+    assert "2026-09-13 17:24:26 UTC Branch release/2.x" in page.text
+    assert '<dt>Committed</dt><dd><time datetime="2026-09-12T08:00:00+00:00"' in page.html
+
+
 def test_results_come_in_pages_at_the_same_number_of_statements(
     reader: TestClient, client: TestClient, service: Service, admin_token: str
 ) -> None:

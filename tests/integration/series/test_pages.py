@@ -125,6 +125,17 @@ def test_a_part_of_the_history_has_an_address(poster: Poster) -> None:
     assert "Show the whole history" in html
 
 
+def test_an_address_that_asks_for_what_is_not_there_says_so(poster: Poster) -> None:
+    grown(poster, stepped(20, 10, 0.2))
+    assert "the last is before the first" in look(poster, "/series/1?first=15&last=10")
+    assert "The history has no rows 20 and later: it has 20 points." in look(poster, "/series/1?first=90")
+    assert "No point on main is of a commit with the whole id deadbeef" in look(
+        poster, "/series/1?relative=deadbeef"
+    )
+    assert "Series 999999 is not drawn" in look(poster, "/series/1?beside=999999")
+    assert "left-out" not in look(poster, f"/series/1?relative={sha(3)}&first=2&last=9")
+
+
 def test_names_are_text_wherever_they_are(poster: Poster, client: TestClient) -> None:
     document = posted_document(posted_result(HOSTILE, params={"note": HOSTILE}), device_class=HOSTILE)
     answer = post_results(client, poster.token, document)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
@@ -117,4 +118,6 @@ def test_a_page_of_something_that_goes_on_is_renewed_where_it_stands(
         number = stored.check(session, results.failing()).id
     page.wait_for_selector(f"main a[href='/checks/{number}']", timeout=15_000)
     assert page.locator("#same").count() == 1, "the page was not loaded anew"
+    title = page.locator("main time").first.get_attribute("title") or ""
+    assert re.fullmatch(r"[A-Z][a-z]{2} \d+, \d{4}, \d+:\d\d:\d\d\s[AP]M UTC", title), "told by the browser"
     page.close()

@@ -18,7 +18,7 @@ from app.services.access import Scope, issue_token
 from app.services.render_report import store_report
 from app.store.repositories import checks as check_rows
 from app.store.repositories import projects
-from app.store.tables import Check
+from app.store.tables import Alert, Check
 from app.wiring import Service
 from tests.factories import results, stored
 from tests.factories.browser import Page, browser, counted, shown
@@ -29,6 +29,16 @@ pytestmark = pytest.mark.postgres
 def store(service: Service, *wanted: CheckResult, **fields: timedelta) -> list[int]:
     with service.database.session() as session:
         return [stored.check(session, result, **fields).id for result in wanted]
+
+
+def open_alerts(service: Service, check_id: int, n: int) -> None:
+    """Open alerts that came with a check's commits."""
+    with service.database.session() as session:
+        check = session.get_one(Check, check_id)
+        commits = {"previous_commit_id": check.base_commit_id, "commit_id": check.head_commit_id}
+        session.add_all(
+            Alert(project_id=check.project_id, branch="main", state="new", **commits) for _ in range(n)
+        )
 
 
 def small(conclusion: bool = True) -> CheckResult:
@@ -116,8 +126,44 @@ def test_project_filter_offers_every_project_and_shows_one(reader: TestClient, s
     assert "48 of 48" not in one.text
 
 
-def test_project_without_checks_is_named(reader: TestClient) -> None:
-    assert "There is no check of acme/unheard-of yet" in shown(reader, "/?project=acme/unheard-of").text
+def test_project_that_is_not_there_is_not_found(reader: TestClient) -> None:
+    answer = reader.get("/?project=acme/unheard-of")
+    assert answer.status_code == 404
+    assert "no project 'acme/unheard-of'" in Page(answer.text).text
+
+
+def test_project_without_checks_is_told_how_to_get_one(reader: TestClient, service: Service) -> None:
+    with service.database.session() as session:
+        projects.project(session, "acme/new")
+    page = shown(reader, "/?project=acme/new")
+    assert "No checks of acme/new yet" in page.text
+    assert "ratchet check --repo . --base main --head HEAD" in page.text
+    assert "/series?project=acme/new" in page.links
+
+
+def test_project_filter_shows_some_projects_the_chosen_among_them_and_folds_the_rest(
+    reader: TestClient, service: Service
+) -> None:
+    store(service, results.passed())
+    with service.database.session() as session:
+        for n in range(20):
+            projects.project(session, f"acme/p{n:02}")
+    page = shown(reader, "/?project=acme/p15")
+    assert "12 more" in page.text
+    before_the_fold = page.html.partition("<summary>12 more")[0]
+    assert "/?project=acme/p07" in before_the_fold
+    assert "/?project=acme/p08" not in before_the_fold
+    assert '<a href="/?project=acme/p15" aria-current="true">' in before_the_fold
+    assert page.links.count("/?project=acme/p15") == 1
+
+
+def test_home_leads_to_the_alerts_that_it_does_not_show(reader: TestClient, service: Service) -> None:
+    [check] = store(service, results.passed())
+    open_alerts(service, check, 5)
+    page = shown(reader, "/")
+    assert "5 open alerts" in page.text
+    assert "All 5 open alerts" in page.text
+    assert page.links.count("/alerts") == 3, "of the navigation, of the heading and of the rest"
 
 
 def test_long_list_goes_on_page_by_page_without_gap_or_overlap(reader: TestClient, service: Service) -> None:
@@ -154,7 +200,7 @@ def test_lists_cost_the_same_statements_however_long_they_are(
 def test_broken_page_number_is_a_mistake_in_the_address(reader: TestClient) -> None:
     answer = reader.get("/?before=yesterday")
     assert answer.status_code == 422
-    assert "The parameter “before” is wrong: " in Page(answer.text).text
+    assert "The parameter “before” must be " in Page(answer.text).text
 
 
 # --- one check ---
@@ -240,7 +286,9 @@ def test_token_of_one_project_sees_only_its_checks(service: Service) -> None:
         assert client.get(path).status_code == 404
     assert "secret" not in shown(client, "/").html
     assert "secret" not in shown(client, "/runs").html
-    assert "There is no check of acme/secret yet" in shown(client, "/?project=acme/secret").text
+    unknown, hidden = (client.get(f"/?project={name}") for name in ("acme/nosuch", "acme/secret"))
+    assert unknown.status_code == hidden.status_code == 404
+    assert Page(unknown.text).text.replace("nosuch", "secret") == Page(hidden.text).text
 
 
 # --- the report as a file ---

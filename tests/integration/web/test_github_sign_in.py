@@ -196,7 +196,8 @@ def test_form_from_elsewhere_sends_nobody_to_github(stranger: TestClient, linked
     for path in ("/sign-in/github", "/me/github", "/me/github/unlink"):
         client = browser_of(linked, "ada") if path.startswith("/me") else stranger
         assert client.post(path, headers={"Origin": "https://evil.example"}).status_code == 403
-    assert stranger.get("/sign-in/github").status_code == 405
+    answer = stranger.get("/sign-in/github")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in")
     assert number_of(linked, GitHubVisit) == 0
 
 

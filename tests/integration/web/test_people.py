@@ -81,7 +81,10 @@ def test_wrong_password_unknown_name_and_disabled_are_answered_the_same(peopled:
     wrong = [("ada", "something else"), ("nobody", PASSWORD), ("bob", PASSWORD), ("a\x00b", PASSWORD)]
     answers = [sign_in_as(browser(peopled), name, password) for name, password in wrong]
     assert {answer.status_code for answer in answers} == {401}
-    assert len({answer.text for answer in answers}) == 1
+    pages = {
+        answer.text.replace(f'value="{name}"', "") for answer, (name, _) in zip(answers, wrong, strict=True)
+    }
+    assert len(pages) == 1
     assert "Name or password is wrong" in Page(answers[0].text).text
     assert not any("set-cookie" in answer.headers for answer in answers)
 
@@ -105,11 +108,21 @@ def test_a_hash_is_computed_for_a_name_that_nobody_has(
 
 def test_what_was_typed_wrongly_is_kept_nowhere(stranger: TestClient, peopled: Service) -> None:
     typed = "my-secret-typed-as-a-name"
-    page = sign_in_as(stranger, typed, "x")
-    assert typed not in page.text
+    sign_in_as(stranger, typed, "x")
     with peopled.database.session() as session:
         for table in (AuditLog, SignInAttempts):
             assert typed not in str([vars(row) for row in session.scalars(select(table))])
+
+
+def test_a_wrong_password_leaves_the_name_where_it_was_typed_and_the_password_to_be_typed(
+    stranger: TestClient,
+) -> None:
+    page = Page(sign_in_as(stranger, "Ada", "wrong").text)
+    fields = {its["name"]: its for tag, its in page.elements if tag == "input" and "name" in its}
+    assert fields["name"]["value"] == "Ada"
+    assert "autofocus" not in fields["name"]
+    assert "autofocus" in fields["password"]
+    assert "wrong" not in fields["password"].get("value", "")
 
 
 def test_empty_form_says_what_is_missing(stranger: TestClient) -> None:
@@ -301,7 +314,8 @@ def test_viewer_of_a_project_is_not_offered_to_answer_its_alerts(ada: TestClient
     raised(peopled, OTHER)
     assert "Take it" in shown(ada, "/alerts/1").text
     assert "Take it" not in shown(ada, "/alerts/2").text
-    chosen = {a["name"] for _, a in shown(ada, "/alerts").elements if a.get("type") == "checkbox"}
+    boxes = [a for _, a in shown(ada, "/alerts").elements if a.get("type") == "checkbox"]
+    chosen = {box["name"] for box in boxes if "name" in box}
     assert chosen == {"alert 1", "take"}
     both = {"alert 1": "on", "alert 2": "on", "comment": "seen"}
     answer = ada.post("/alerts", data=both, headers=SAME_ORIGIN)
@@ -419,6 +433,35 @@ def test_own_token_is_shown_once_works_and_is_revoked(ada: TestClient, peopled: 
     assert reads(peopled, token) == 401
     done = [deed[1] for deed in deeds(peopled) if deed[0] == "ada"]
     assert done == ["browser.signed_in", "token.issued", "token.revoked"]
+
+
+def test_to_load_the_page_of_a_new_token_anew_issues_no_other_and_shows_no_secret(
+    ada: TestClient, peopled: Service
+) -> None:
+    form = {"name": "ci", "project": PROJECT, "days": "30", "scope results:read": "on"}
+    answer = ada.post("/me/tokens", data=form, headers=SAME_ORIGIN)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/me")
+    once = ada.get("/me")
+    token_in(Page(once.text))
+    assert once.headers["cache-control"] == "no-store"
+    again = Page(ada.get("/me").text)
+    assert not re.search("ratchet_[0-9a-f]{12}_", again.text)
+    assert again.html.count("/revoke") == 1
+
+
+def test_a_token_that_somebody_else_put_into_the_browser_is_not_shown_as_ones_own(ada: TestClient) -> None:
+    ada.cookies.set("ratchet_issued", f"ratchet_{'0' * 12}_{'1' * 64}")
+    assert "1" * 64 not in ada.get("/me").text
+
+
+def test_a_refused_token_form_keeps_what_was_typed(ada: TestClient) -> None:
+    page = issue(ada, scope_names=["jobs:create"], name="nightly", days="400")
+    assert "1 to 365 days" in page.text
+    fields = {its["name"]: its for tag, its in page.elements if tag == "input" and "name" in its}
+    assert (fields["name"]["value"], fields["days"]["value"]) == ("nightly", "400")
+    assert "checked" in fields["scope jobs:create"]
+    assert "checked" not in fields["scope results:read"]
+    assert f'<option value="{PROJECT}" selected>' in page.html
 
 
 @pytest.mark.parametrize(

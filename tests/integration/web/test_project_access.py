@@ -80,13 +80,25 @@ def test_wrong_form_is_told_and_changes_nothing(ada: TestClient, form: dict[str,
     assert "Zoe" not in shown(ada, PATH).text
 
 
+def test_a_refused_form_keeps_what_was_typed(ada: TestClient) -> None:
+    member = send(ada, "members", user="nosuch", role="maintainer")
+    assert 'value="nosuch"' in member.html
+    assert '<option value="maintainer" selected>' in member.html
+    token = send(ada, "tokens", name="nightly", days="400", **{"scope jobs:create": "on"})
+    assert 'value="nightly"' in token.html
+    assert 'value="400"' in token.html
+    assert 'name="scope jobs:create" checked' in token.html
+
+
 def test_token_of_the_project_is_shown_once_and_stays_when_its_maker_leaves(
     ada: TestClient, peopled: Service
 ) -> None:
     page = send(ada, "tokens", name="ci", days="30", **{"scope results:read": "on"})
     found = re.search(r"ratchet_([0-9a-f]{12})_[0-9a-f]{64}", page.text)
     assert found
-    assert found[0] not in ada.get(PATH).text
+    again = ada.get(PATH).text
+    assert found[0] not in again
+    assert again.count("/revoke") == 1, "to load the page anew issues no second one"
     send(ada, "members", user="ada", role="none")
     headers = {"Authorization": f"Bearer {found[0]}"}
     answer = browser(peopled).get(f"/api/v1/projects/{PROJECT}/schedules", headers=headers)

@@ -99,6 +99,17 @@ def test_invocations_stand_in_time_order_and_void_ones_say_why(reader: TestClien
     assert "control unavailable" in page.text
 
 
+def test_what_other_programs_spoiled_is_void_in_part(reader: TestClient, service: Service) -> None:
+    store(service, results.passed())
+    with service.database.session() as session:
+        row = session.scalars(select(Invocation).order_by(Invocation.id).limit(1)).one()
+        row.void, row.void_reason = True, "host_cpu: 1.4 of them, where 0.5 may be"
+    page = shown(reader, "/runs/1")
+    assert "1 void in part Gating results" in page.text
+    assert "Another is void in part: other programs kept the processors busy." in page.text
+    assert "void in part Other programs kept the host's processors busy: 1.4 of them" in page.text
+
+
 def test_failing_invocation_shows_its_status_and_its_log(reader: TestClient, service: Service) -> None:
     store(service, results.passed())
     with service.database.session() as session:
@@ -111,7 +122,7 @@ def test_failing_invocation_shows_its_status_and_its_log(reader: TestClient, ser
         )
     page = shown(reader, "/runs/1")
     assert (
-        "failed it crashed exit status 3 control unavailable End of its log Segmentation fault" in page.text
+        "failed It crashed, exit status 3 control unavailable End of its log Segmentation fault" in page.text
     )
     assert "\x1b" not in page.html
 

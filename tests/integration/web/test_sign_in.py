@@ -173,7 +173,8 @@ def test_signing_out_ends_the_session_on_both_sides(reader: TestClient, service:
 
 
 def test_address_of_signing_out_does_nothing_by_get(reader: TestClient) -> None:
-    assert reader.get("/sign-out").status_code == 405
+    answer = reader.get("/sign-out")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
     assert reader.get("/").status_code == 200
 
 

@@ -13,14 +13,19 @@ def row(*state_parts, **kwargs):
 
 def test_a_reading_shows_the_middle_of_each_arm_and_its_ends_with_the_unit_once():
     shown = row(DeviceReading("power_w", "W", (280.0, 290.0, 300.0), (300.0, 300.0, 300.0)))
-    assert (shown.name, shown.base, shown.base_range) == ("Power", "290 W", "280 – 300 W")
+    assert (shown.name, shown.base, shown.base_range) == ("Power", "290 W", "280 … 300 W")
     assert (shown.head, shown.head_range) == ("300 W", "")
 
 
 def test_shares_and_temperatures_have_their_own_units():
-    assert row(DeviceReading("util", "1", (0.5, 0.9, 1.0), None)).base_range == "50.0 – 100 %"
-    assert row(DeviceReading("temp_c", "°C", (50.0, 55.0, 61.5), None)).base_range == "50 – 61.5 °C"
+    assert row(DeviceReading("util", "1", (0.5, 0.9, 1.0), None)).base_range == "50.0 … 100 %"
+    assert row(DeviceReading("temp_c", "°C", (50.0, 55.0, 61.5), None)).base_range == "50 … 61.5 °C"
     assert row(DeviceReading("util", "1", None, (0.5, 0.5, 0.5))).base == "–"
+
+
+def test_both_ends_of_a_range_have_the_digits_of_the_middle():
+    shown = row(DeviceReading("host_cpu_foreign", "processors", (0.2137, 0.51, 0.8), (0.0, 0.25, 0.8)))
+    assert (shown.base_range, shown.head_range) == ("0.21 … 0.8", "0 … 0.8")
 
 
 def test_what_differs_between_the_arms_is_marked():
@@ -58,8 +63,8 @@ def test_more_devices_are_shown_together_with_each_behind_them():
     (view,) = state_views(devices)
     (its,) = view.rows
     assert view.name.shown == "3 devices together"
-    assert (its.base, its.base_range) == ("60 °C", "49 – 71 °C")
-    assert (its.head, its.head_range, its.differs) == ("69 °C", "50 – 79 °C", True)
+    assert (its.base, its.base_range) == ("60 °C", "49 … 71 °C")
+    assert (its.head, its.head_range, its.differs) == ("69 °C", "50 … 79 °C", True)
     assert view.missing == "utilisation"
     assert [one.rows[0].base for one in view.each] == ["50 °C", "60 °C", "70 °C"]
 
@@ -67,7 +72,7 @@ def test_more_devices_are_shown_together_with_each_behind_them():
 def test_of_devices_together_one_that_was_held_back_is_seen():
     quiet, held = (state(throttled=[("power_cap", 0.0, share)]) for share in (0.0, 0.4))
     (its,) = state_views([quiet, quiet, held])[0].rows
-    assert (its.head, its.head_range, its.differs) == ("0 %", "0 – 40.0 %", True)
+    assert (its.head, its.head_range, its.differs) == ("0 %", "0 … 40.0 %", True)
 
 
 def test_the_control_is_told_as_change_since_the_start():

@@ -151,7 +151,7 @@ def test_what_dcgm_told_is_listed_as_ranges_over_devices() -> None:
     second = replace(suite.efficiency.activity[1], device="GPU-2", value=0.52)
     more = replace(suite.efficiency, activity=(*suite.efficiency.activity, second))
     (view,) = efficiency_views([replace(suite, efficiency=more)])
-    assert view.activity[1] == ("Matrix units active", "44.0 % – 52.0 %")
+    assert view.activity[1] == ("Matrix units active", "44.0 % … 52.0 %")
 
 
 # --- where numbers come from ----------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from app.domain.results import Note
+from app.domain.results import Note, VoidPair
 from app.domain.verdicts import Conclusion, Verdict
 from app.reports.html import render_report
 from app.reports.troubles import GROUP_LIMIT
@@ -120,6 +120,26 @@ def test_every_icon_that_is_used_is_drawn(reports, kind: str) -> None:
 def test_report_says_the_verdict_and_what_it_rests_on(reports, kind: str, said: list[str]) -> None:
     text = re.sub("[\u2068\u2069]", "", Outline(reports[kind]).text)
     assert [words for words in said if words not in text] == []
+
+
+def test_report_of_which_a_part_could_not_be_compared_says_how_much_and_why() -> None:
+    failing = untold("legacy", Verdict.NOT_MEASURED, reason="both_fail: exit status 3", gating=True)
+    steady = results.passed().suites[0].cases[0]
+    idle = results.no_capacity().suites[0]
+    html = render_report(check(Conclusion.NOT_MEASURED, suite(failing, steady), idle))
+    text = re.sub("[\u2068\u2069]", "", Outline(html).text)
+    assert "2 of 3 results could not be compared." in text
+    assert "it fails on base and on head: exit status 3. What could be compared stands below" in text
+    assert "2 not measured" in text
+    assert f"{idle.device_class} ({idle.device_class})" not in text
+    assert "could not be measured" not in text
+
+
+def test_pairs_that_a_busy_processor_disturbed_are_void_in_part() -> None:
+    its = results.passed().suites[0]
+    busy = VoidPair(3, "host_cpu: 1.4 of them, where 0.5 may be", "base")
+    text = Outline(render_report(check(None, replace(its, void_pairs=[busy])))).text
+    assert "pair 4 (during base), in part: other programs kept the host's processors busy" in text
 
 
 def test_report_names_what_ran_where_and_how_to_repeat_it(reports) -> None:

@@ -96,6 +96,20 @@ def test_values_before_and_after_share_prefix_and_decimals(base, head, unit, tex
     assert quantities.before_after(base, head, unit) == text
 
 
+@pytest.mark.parametrize(
+    ("base", "head", "unit", "text"),
+    [
+        (4_996, 4_648, "samples/s", ("4.996 k samples/s", "4.648 k samples/s")),
+        (0.0008312, 0.0011329, "s", ("0.831 ms", "1.133 ms")),
+        (3, 4, "1", ("3", "4")),
+        (0.5, None, "s", ("500 ms", "–")),
+        (None, 0.5, "s", ("–", "500 ms")),
+    ],
+)
+def test_values_in_columns_have_each_their_unit(base, head, unit, text) -> None:
+    assert quantities.in_columns(base, head, unit) == text
+
+
 def test_moment_is_told_in_utc() -> None:
     there = datetime(2026, 11, 21, 12, 28, tzinfo=timezone(timedelta(hours=1)))
     assert quantities.moment(there) == "2026-11-21 11:28 UTC"

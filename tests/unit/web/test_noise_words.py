@@ -43,10 +43,10 @@ def test_grade_comes_with_its_reason(its: Noise, grade: str | None, words: str) 
 
 
 def test_smallest_effect_is_that_of_pairs_or_else_of_the_history() -> None:
-    assert detectable_sentence(noise([0.015])) == "from 2 % on beyond the minimum effect, in 32 pairs"
-    assert detectable_sentence(noise([0.3])) == "only over 10 % beyond the minimum effect, in 32 pairs"
-    assert detectable_sentence(noise([], None, [1.0, 1.01] * 10)) == "from 2.4 % on, in 10 new points"
-    assert detectable_sentence(noise([], None, [1.0, 1.0001] * 10)) == "from 0.50 % on, in 10 new points"
+    assert detectable_sentence(noise([0.015])) == "at least 2 % beyond the minimum effect, in 32 pairs"
+    assert detectable_sentence(noise([0.3])) == "over 10 % beyond the minimum effect, in 32 pairs"
+    assert detectable_sentence(noise([], None, [1.0, 1.01] * 10)) == "at least 2.4 %, in 10 new points"
+    assert detectable_sentence(noise([], None, [1.0, 1.0001] * 10)) == "at least 0.50 %, in 10 new points"
     assert detectable_sentence(noise([], None, [1.0])) == "–"
     assert smallest_effect(0.015) == 0.02
     assert smallest_step(0.0) == 0.0

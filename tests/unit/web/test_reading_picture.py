@@ -33,6 +33,13 @@ def test_everything_stays_inside_however_many_there_are() -> None:
         assert paths["range head"].count("M") <= MOST
 
 
+def test_shares_are_told_in_percent() -> None:
+    its = ReadingStrip("cpu", "util", "1", (("base", (0.4, 0.41, 0.43)), ("head", (0.42, 0.44, 0.461))))
+    root = ElementTree.fromstring(reading_picture(its))
+    assert [text.text for text in root.iter("text")] == ["40.0 %", "46.1 %"]
+    assert root.get("aria-label") == "2 invocations in time order, 40.0 % to 46.1 %"
+
+
 def test_it_is_told_in_words_too() -> None:
     label = ElementTree.fromstring(reading_picture(strip(4))).get("aria-label")
     assert label == "4 invocations in time order, 100 W to 303 W"

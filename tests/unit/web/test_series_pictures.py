@@ -22,7 +22,7 @@ from app.services.read_marks import (
 )
 from app.services.read_trend import Trend, TrendChange, TrendPoints
 from app.store.tables import BenchmarkCase, Project, Series
-from app.web.picture_scale import ladder, shown_range, tick_labels, with_limits
+from app.web.picture_scale import ladder, share_labels, shown_range, tick_labels, with_limits
 from app.web.spark_picture import HEIGHT, WIDTH, spark_picture
 from app.web.trend_picture import trend_picture
 
@@ -64,9 +64,9 @@ def change(row: int, *, is_worse: bool | None = True, is_machine: bool = False) 
     )
 
 
-def trend(values: list[float], *changes: TrendChange, **marks: Any) -> Trend:
+def trend(values: list[float], *changes: TrendChange, unit: str = "s", **marks: Any) -> Trend:
     points = told(values)
-    series = Series(metric="latency_p50", unit="s", better="lower", device_class="cpu")
+    series = Series(metric="latency_p50", unit=unit, better="lower", device_class="cpu")
     case = BenchmarkCase(benchmark="resize", params={})
     rows = range(len(points))
     return Trend(
@@ -188,6 +188,35 @@ def test_everything_stays_inside_of_the_picture(values: list[float]) -> None:
 def test_a_few_spikes_do_not_press_the_rest_together() -> None:
     low, high = shown_range([1.0 + 0.01 * (i % 7) for i in range(200)] + [50.0])
     assert (low, high) == (pytest.approx(0.99, abs=0.02), pytest.approx(1.12, abs=0.05))
+
+
+def test_where_all_that_is_usual_is_one_value_the_others_are_shown() -> None:
+    low, high = shown_range([0.0] * 200 + [0.05])
+    assert (low, high) == (pytest.approx(-0.003), pytest.approx(0.053))
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "told_in"),
+    [("tokens/s", 1.2e8, "M tokens/s"), ("B", 5.6e8, "MiB"), ("samples/s", 5_000.0, "k samples/s")],
+)
+def test_the_unit_of_a_picture_is_said_once_and_every_label_is_whole(
+    unit: str, value: float, told_in: str
+) -> None:
+    control = ControlLine([0, 9], [0.0, 0.01])
+    root = ElementTree.fromstring(
+        trend_picture(trend([value] * 5 + [value * 1.1] * 5, unit=unit, control=control))
+    )
+    texts = [text for text in root.iter("text") if text.text]
+    assert [text.text for text in texts].count(told_in) == 1
+    at_the_left = [text for text in texts if text.get("class") == "end" and int(text.get("x", "")) < 200]
+    assert len(at_the_left) >= 7
+    for text in at_the_left:
+        assert int(text.get("x", "")) - 9 * len(text.text or "") >= 0
+
+
+def test_shares_are_labelled_in_percent() -> None:
+    assert share_labels([0.31, 0.99]) == ["31 %", "99 %"]
+    assert share_labels([0.400, 0.461]) == ["40.0 %", "46.1 %"]
 
 
 def test_labels_of_an_axis_tell_neighbours_apart() -> None:

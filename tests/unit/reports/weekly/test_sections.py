@@ -272,7 +272,7 @@ def test_alerts_tell_what_happened_and_who_has_the_oldest() -> None:
     view = alerts_view(values.alerts(), BASE)
     assert view.headline == (
         "6 alerts opened in the week, 1 opened again, 4 closed: 3 as fixed and 1 as noise."
-        " 9 open now, of which nobody has 6."
+        " 9 open now, 6 of them nobody's."
     )
     assert [row.title.name.shown for row in view.oldest] == [
         "resize[batch=8] latency_p50 +36.0 % and 3 more",

@@ -1,0 +1,45 @@
+"""Which alerts somebody wants to see, as an address of the list has it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from pydantic import Field, TypeAdapter
+
+from app.services.alerts.alert_states import StateWord
+
+LIST = "/alerts"
+
+Name = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What narrows the list; an `owner` of "" asks for those that nobody has, None for anybody's."""
+
+    project: Name = ""
+    state: StateWord = "open"
+    owner: Name | None = None
+    before: Annotated[int, Field(ge=1, lt=2**63)] | None = None
+
+    def address(self, **changed: Any) -> str:
+        """Return the address of the list with this changed, from its beginning if nothing is said of `before`."""
+        its = replace(self, **{"before": None, **changed})
+        told = {name: value for name, value in asdict(its).items() if value != _DEFAULTS[name]}
+        return f"{LIST}?{urlencode(told)}" if told else LIST
+
+
+_DEFAULTS = asdict(Wanted())
+_WANTED = TypeAdapter(Wanted)
+
+
+def wanted_at(address: str | None) -> Wanted:
+    """Return what an address of the list asks for; everything that is open where it is none."""
+    try:
+        parts = urlsplit(address or "")
+        asked = dict(parse_qsl(parts.query, keep_blank_values=True))
+        return _WANTED.validate_python(asked) if parts.path == LIST else Wanted()
+    except ValueError:
+        return Wanted()

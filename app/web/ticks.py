@@ -1,0 +1,49 @@
+"""Ticks of a chart's vertical axis: where they are, and their numbers, in one unit that is told once."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from app.reports import quantities
+
+_FEW = 7
+"""Ticks, at most about."""
+
+_PLAIN = (1e-4, 1e6)
+"""Numbers that are written out; others are told with a power of ten."""
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+class Ticks(NamedTuple):
+    """Values, their numbers, and what the numbers are in: `k samples/s`, `MiB`, `× 10³⁰⁰`."""
+
+    values: list[float]
+    numbers: list[str]
+    unit: str
+
+
+def ticks(low: float, high: float, unit: str) -> Ticks:
+    """Return the ticks of an axis from `low` up to `high` [`unit`], in steps that are round in the unit shown."""
+    size, symbol = _scale(max(abs(low), abs(high)), unit)
+    bottom, top = low / size, high / size
+    step = _round_step((top - bottom) / _FEW)
+    steps = range(math.ceil(bottom / step - 1e-9), math.floor(top / step + 1e-9) + 1)
+    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    numbers = [f"{i * step:.{decimals}f}".replace("-", "−") for i in steps]
+    return Ticks([i * step * size for i in steps], numbers, symbol)
+
+
+def _scale(largest: float, unit: str) -> tuple[float, str]:
+    symbol, size = quantities.display_unit(largest, unit)
+    rest = largest / size
+    if not rest or _PLAIN[0] <= rest < _PLAIN[1]:
+        return size, symbol
+    power = math.floor(math.log10(rest))
+    return size * 10.0**power, f"× 10{str(power).translate(_RAISED)} {symbol}".rstrip()
+
+
+def _round_step(least: float) -> float:
+    power = 10.0 ** math.floor(math.log10(least))
+    return power * next(one for one in (1, 2, 5, 10) if one * power >= least * (1 - 1e-9))
