@@ -39,11 +39,15 @@ def test_no_more_than_the_limit_is_unpacked(parts: list[bytes], limit: int) -> N
 @pytest.mark.parametrize(
     ("packed", "said"),
     [
-        (b"", "ends too early"),
-        (gzip.compress(TEXT)[:-1], "ends too early"),
-        (b"text", "is not gzip: "),
-        (gzip.compress(b"text") + b"more", "is not gzip from its byte 24 on"),
-        (gzip.compress(b"text") + gzip.compress(b"more")[:-1], "ends too early"),
+        pytest.param(b"", "ends too early", id="nothing"),
+        pytest.param(gzip.compress(TEXT)[:-1], "ends too early", id="a member without its end"),
+        pytest.param(b"text", "is not gzip: ", id="text"),
+        pytest.param(gzip.compress(b"text") + b"more", "is not gzip from its byte 24 on", id="text behind"),
+        pytest.param(
+            gzip.compress(b"text") + gzip.compress(b"more")[:-1],
+            "ends too early",
+            id="a second without its end",
+        ),
     ],
 )
 def test_what_is_no_gzip_is_refused(packed: bytes, said: str) -> None:

@@ -45,7 +45,7 @@ def test_line_breaks_of_unicode_within_a_text_end_no_line():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (gzip.compress(b"{}"), "it is packed with gzip: unpack it first"),
+        (gzip.compress(b"{}", mtime=0), "it is packed with gzip: unpack it first"),
         (b"PK\x03\x04rest", "it is packed with zip"),
         ("{}".encode("utf-16"), "it is UTF-16: save it as UTF-8"),
         ("{}".encode("utf-16-le"), "it is UTF-16"),
