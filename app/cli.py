@@ -142,7 +142,8 @@ def _group() -> click.Group:
         def resolve_command(
             self, ctx: click.Context, args: list[str]
         ) -> tuple[str | None, click.Command | None, list[str]]:
-            _refuse_misspelt(ctx, args[0])
+            if not ctx.resilient_parsing:
+                _refuse_misspelt(ctx, args[0])
             return super().resolve_command(ctx, args)
 
         def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

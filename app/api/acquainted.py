@@ -23,13 +23,19 @@ class Acquainted:
 
     def __contains__(self, token: str) -> bool:
         """Say whether the token was good when it was last shown, as far as that is kept."""
-        return _digest(token) in self._digests
+        digest = _digest(token)
+        with self._one_at_a_time:
+            if digest not in self._digests:
+                return False
+            self._digests.move_to_end(digest)
+            return True
 
     def add(self, token: str) -> None:
         """Keep that the token is good."""
+        digest = _digest(token)
         with self._one_at_a_time:
-            self._digests[_digest(token)] = None
-            self._digests.move_to_end(_digest(token))
+            self._digests[digest] = None
+            self._digests.move_to_end(digest)
             if len(self._digests) > MOST:
                 self._digests.popitem(last=False)
 

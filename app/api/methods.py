@@ -12,9 +12,8 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 NOT_ALLOWED = 405
-METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
-COUNTERPART = {"HEAD": "GET"}
-"""By which method one is answered."""
+METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
+"""Those that addresses of ours take, but for `HEAD`."""
 
 
 class Methods:
@@ -40,12 +39,18 @@ class Methods:
             await self._app(scope, receive, say)
 
     async def _without_body(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer as `GET`, up to the first piece of the body: whoever streams one is told that nobody listens."""
+        is_told = False
+
         async def say(message: Message) -> None:
+            nonlocal is_told
             if message["type"] == "http.response.body":
-                message = {**message, "body": b""}
+                if is_told:
+                    return
+                is_told, message = True, {"type": "http.response.body", "body": b"", "more_body": False}
             await send(message)
 
-        asked = {**scope, "method": COUNTERPART["HEAD"]}
+        asked = {**scope, "method": "GET"}
         try:
             await self._app(asked, receive, say)
         finally:
@@ -55,9 +60,8 @@ class Methods:
 
 def _with_methods(headers: Iterable[tuple[bytes, bytes]], scope: Scope) -> list[tuple[bytes, bytes]]:
     """Return an answer's headers with all methods that the address takes in `Allow`."""
-    allowed = [
-        method for method in METHODS if _is_taken({**scope, "method": COUNTERPART.get(method, method)})
-    ]
+    taken = {method for method in METHODS if _is_taken({**scope, "method": method})}
+    allowed = sorted(taken | ({"HEAD"} if "GET" in taken else set()))
     others = [(name, value) for name, value in headers if name.lower() != b"allow"]
     return [*others, (b"allow", ", ".join(allowed).encode())]
 

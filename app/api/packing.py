@@ -13,6 +13,9 @@ from starlette.middleware.gzip import GZipMiddleware, GZipResponder, IdentityRes
 from starlette.types import Receive, Scope, Send
 
 LEVEL = 1
+LONGEST = 200
+"""Characters of what a request accepts that are looked at."""
+
 GZIP = 16 + isal_zlib.MAX_WBITS
 """Tells the compressor to write gzip's header and trailer."""
 
@@ -25,7 +28,7 @@ class Packed(GZipMiddleware):
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if not takes_gzip(Headers(scope=scope).get("Accept-Encoding", "")):
+        if not takes_gzip(Headers(scope=scope).get("Accept-Encoding", "")[:LONGEST]):
             await IdentityResponder(self.app, self.minimum_size)(scope, receive, send)
             return
         packing = _Packing(self.app, self.minimum_size, thread_minimum_size=self.thread_minimum_size)
@@ -36,7 +39,7 @@ class Packed(GZipMiddleware):
 def takes_gzip(accepted: str) -> bool:
     """Tell whether gzip is accepted, however it is spelt, with a weight above 0 (RFC 9110, section 12.5.3)."""
     weights = dict(map(_weight, accepted.lower().split(",")))
-    return weights.get("gzip", weights.get("*", 0.0)) > 0
+    return weights.get("gzip", weights.get("x-gzip", weights.get("*", 0.0))) > 0
 
 
 def _weight(one: str) -> tuple[str, float]:

@@ -12,7 +12,8 @@ GZIP = zlib.MAX_WBITS | 16
 MOST_MEMBERS = 10_000
 """Of a body: programs that pack in blocks write one for 64 KiB, and empty ones take time and no place."""
 
-_AT_ONCE_B = 2**18
+_AT_FIRST_B, _AT_ONCE_B = 2**12, 2**18
+"""What is behind the end of a member is copied: of a small one that is to be little."""
 
 
 class BeyondLimitError(Exception):
@@ -37,9 +38,10 @@ def unpack(packed: bytes, limit: int) -> bytes:
 def _unpack_member(packed: memoryview, place: int, body: bytearray, limit: int) -> int:
     """Add what the member at this place holds to the body, and return the place behind it."""
     unpacker = zlib.decompressobj(GZIP)
-    begin = place
+    begin, at_once_b = place, _AT_FIRST_B
     while not unpacker.eof:
-        piece = packed[place : place + _AT_ONCE_B]
+        piece = packed[place : place + at_once_b]
+        at_once_b = _AT_ONCE_B
         if not piece:
             raise _bad("the gzip body ends too early")
         try:

@@ -13,7 +13,7 @@ import click
 
 from app.commands.connection import service_for_call
 from app.commands.measuring import Narrowed, NotMeasured, check_at_service, remote_request
-from app.commands.named_file import write_whole
+from app.commands.named_file import refuse_unwritable, write_whole
 from app.commands.progress import watch
 from app.commands.signals import interrupt_on_sigterm
 from app.domain.errors import DataError
@@ -58,7 +58,8 @@ def check(
                 "give either --repo or --project: with --project the service fetches it itself"
             )
         wanted = remote_request(pull, head, base, narrowed)
-        _refuse_unwritable(html)
+        if html is not None:
+            refuse_unwritable(html)
         found = check_at_service(project, wanted)
     else:
         if base is None or head is None or pull is not None:
@@ -84,7 +85,8 @@ def _check_here(
     repository = Repository(repo)
     commits = repository.commit(base), repository.commit(head)
     settings = read_settings_of(repository, commits[1])
-    _refuse_unwritable(html)
+    if html is not None:
+        refuse_unwritable(html)
     with service_for_call(_say) as client:
         wanted = request_of(
             client, repository, settings, *commits, suites=narrowed.suites, devices=narrowed.devices
@@ -153,21 +155,6 @@ def _source(
         _say("uploading the commits")
         repository.bundle(bundle, base.sha, head.sha)
         return {"kind": "bundle", "location": client.upload_bundle(bundle)}
-
-
-def _refuse_unwritable(html: Path | None) -> None:
-    """Find out before the measurement, not after it. Raises DataError."""
-    if html is None:
-        return
-    if not html.parent.is_dir():
-        raise DataError(f"cannot write {html}: {html.parent} is not a folder", code="no_folder")
-    existed = html.exists()
-    try:
-        html.open("a").close()
-    except OSError as error:
-        raise DataError(f"cannot write {html}: {error.strerror}", code="unwritable") from error
-    if not existed:
-        html.unlink()
 
 
 def _table(document: dict[str, Any]) -> str:

@@ -18,6 +18,9 @@ from app.local.data_dir import DataDir, read_secret
 from app.local.running import connection_of
 
 Say = Callable[[str], None]
+Running = tuple[str, str | None]
+"""Address and administrator's token."""
+
 _LOOK_AGAIN_S = 0.5
 
 
@@ -30,7 +33,7 @@ def running_service(patience_s: float = 0) -> ServiceClient | None:
     url, token = _told("RATCHET_URL"), _told("RATCHET_TOKEN")
     running = None if url and token else connection_of(DataDir(chosen_data_dir()))
     if url:
-        ours = running if running is not None and running[0] == url.rstrip("/") else None
+        ours = _ours(running, url)
         return ServiceClient(
             checked_address(url), token or (ours[1] if ours else None), patience_s=patience_s
         )
@@ -51,7 +54,7 @@ def _to_use(say: Say) -> Iterator[ServiceClient]:
     running = connection_of(data)
     if url:
         # An address on this machine says little: behind it may be containers, which have files of their own.
-        ours = running if running is not None and running[0] == url.rstrip("/") else None
+        ours = _ours(running, url)
         # The administrator's token of our own folder is nothing that another service should see.
         own_token = ours[1] if ours else None
         yield ServiceClient(checked_address(url), token or own_token, reads_paths=ours is not None)
@@ -61,6 +64,11 @@ def _to_use(say: Say) -> Iterator[ServiceClient]:
         return
     with _started(data, say) as client:
         yield client
+
+
+def _ours(running: Running | None, url: str) -> Running | None:
+    """Return the service of our own folder if that is the one at the address."""
+    return running if running is not None and running[0] == url.rstrip("/") else None
 
 
 @contextmanager
@@ -84,7 +92,7 @@ def _started(data: DataDir, say: Say) -> Iterator[ServiceClient]:
         data.release()
 
 
-def _wait_for_folder(data: DataDir, say: Say) -> tuple[str, str | None] | None:
+def _wait_for_folder(data: DataDir, say: Say) -> Running | None:
     """Take the folder, after whoever has it now; return the service on it if one comes up meanwhile.
 
     A service that another call started is not borrowed: it ends with that call.

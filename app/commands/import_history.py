@@ -116,17 +116,21 @@ def _checked_date(date: str | None) -> datetime | None:
 
 def _check(wishes: ImportWishes, wanted: str | None) -> None:
     """Refuse at once what would be refused with every document. Raises UsageError."""
-    from app.formats.fields import read_name
+    from app.formats.fields import read_name, read_project
     from app.formats.imported.registry import FORMATS
     from app.formats.problems import Problems, did_you_mean
 
     if wanted is not None and wanted not in FORMATS:
         raise UsageError(f"--format {wanted!r} is not known; {did_you_mean(wanted, FORMATS)}")
-    names = {"--project": wishes.project, "--branch": wishes.branch, "--device-class": wishes.device_class}
-    for option, name in names.items():
+    names = {
+        "--project": (wishes.project, read_project),
+        "--branch": (wishes.branch, read_name),
+        "--device-class": (wishes.device_class, read_name),
+    }
+    for option, (name, read) in names.items():
         problems = Problems()
         if name is not None:
-            read_name(name, (option,), problems)
+            read(name, (option,), problems)
         try:
             problems.refuse_if_any()
         except DataError as error:

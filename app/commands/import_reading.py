@@ -80,6 +80,8 @@ class ImportFiles:
         if name is None:
             self._note_unknown(path, is_named)
             return
+        known = FORMATS[name]
+        companions = self._companions.of(path, known.companions)
         self.formats[name] += 1
 
         def prepare(measured: Measured) -> None:
@@ -88,18 +90,9 @@ class ImportFiles:
                 take(document)
 
         reading = Reading(prepare)
-        self._note(FORMATS[name], path, source, reading)
+        _note(known, companions, source, reading)
         self._note_problems(path, reading)
         self.preparing.left_out += reading.left_out
-
-    def _note(self, known: Format, path: Path, source: Any, reading: Reading) -> None:
-        """Have the format note what the file says, line by line where it can."""
-        if isinstance(source, Lines) and known.read_one:
-            for index, document in enumerate(source):
-                known.read_one(document, f"[{index}]", reading)
-            return
-        document = list(source) if isinstance(source, Lines) else source
-        known.read(document, self._companions.of(path, known.companions), reading)
 
     def _note_problems(self, path: Path, reading: Reading) -> None:
         self.preparing.refused += [Refused(str(path), place, what, 1) for place, what in reading.problems]
@@ -119,6 +112,15 @@ class ImportFiles:
             )
             raise DataError(f"{what}; known are {', '.join(FORMATS)}")
         self.unknown.append(str(path))
+
+
+def _note(known: Format, companions: dict[str, Any], source: Any, reading: Reading) -> None:
+    """Have the format note what the file says, line by line where it can."""
+    if isinstance(source, Lines) and known.read_one:
+        for index, document in enumerate(source):
+            known.read_one(document, f"[{index}]", reading)
+        return
+    known.read(list(source) if isinstance(source, Lines) else source, companions, reading)
 
 
 def _walk(path: Path) -> Iterator[tuple[Path, list[str], list[str]]]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import tempfile
 from pathlib import Path
 
-from app.domain.errors import UsageError
+from app.domain.errors import DataError, UsageError
+
+_CANNOT_BE_REPLACED = (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS)
+"""What is said where a file can be written, but its folder cannot: of somebody else, or the file is a mount."""
 
 
 def file_behind(named: Path) -> Path:
@@ -16,26 +21,63 @@ def file_behind(named: Path) -> Path:
     """
     if _is_special(named):
         raise UsageError(f"{named} is no file: what is written takes the place of one, once it is whole")
-    return named.resolve()
+    return Path(os.path.realpath(named))
+
+
+def refuse_unwritable(named: Path) -> None:
+    """Find out before the work, not after it, and without a trace. Raises DataError."""
+    if named.is_dir():
+        raise DataError(f"cannot write {named}: it is a folder", code="unwritable")
+    if _is_special(named):
+        return
+    file = Path(os.path.realpath(named))
+    if not file.parent.is_dir():
+        raise DataError(f"cannot write {named}: {file.parent} is not a folder", code="no_folder")
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise DataError(f"cannot write {named}: {os.strerror(errno.EACCES)}", code="unwritable")
 
 
 def write_whole(named: Path, content: bytes) -> None:
-    """Write a whole file or none: what was there stays until the new one is complete. A pipe gets it as it comes."""
+    """Write a whole file or none: what was there stays until the new one is complete.
+
+    A pipe gets it as it comes, and so does a file whose folder takes no other.
+    """
     if _is_special(named):
-        with named.open("wb") as opened:
-            opened.write(content)
+        _write(named, content)
         return
-    file = named.resolve()
-    part = file.with_name(f".{file.name[:80]}.{os.getpid()}.part")
+    file = Path(os.path.realpath(named))
     try:
-        with part.open("xb") as opened:
+        _replace(file, content)
+    except OSError as error:
+        if error.errno not in _CANNOT_BE_REPLACED or not file.exists():
+            raise
+        _write(file, content)
+
+
+def _replace(file: Path, content: bytes) -> None:
+    descriptor, name = tempfile.mkstemp(prefix=".ratchet-", suffix=".part", dir=file.parent)
+    try:
+        with open(descriptor, "wb") as opened:
             opened.write(content)
-        if file.exists():
-            part.chmod(file.stat().st_mode & 0o777)
-        part.replace(file)
+        Path(name).chmod(_mode(file))
+        Path(name).replace(file)
     finally:
-        part.unlink(missing_ok=True)
+        Path(name).unlink(missing_ok=True)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as opened:
+        opened.write(content)
+
+
+def _mode(file: Path) -> int:
+    """Return the mode that the file has, or a new one's."""
+    if file.exists():
+        return file.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def _is_special(named: Path) -> bool:
-    return named.exists() and not named.is_file()
+    return named.exists() and not named.is_file() and not named.is_dir()

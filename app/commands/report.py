@@ -14,7 +14,7 @@ import click
 
 from app.commands.asking import service_to_ask
 from app.commands.csv_commands import print_pieces, table_width, use_color
-from app.commands.named_file import write_whole
+from app.commands.named_file import refuse_unwritable, write_whole
 from app.domain.errors import UnavailableError, UsageError
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -60,6 +60,9 @@ def weekly(
     The service is that of RATCHET_URL (and RATCHET_TOKEN), else the one that runs on the default data folder.
     """
     browser = _browser() if pdf_file else ""
+    files = [file for file in (html_file, letter_file, pdf_file) if file]
+    for file in files:
+        refuse_unwritable(file)
     service = service_to_ask()
     wanted = {name: value for name, value in (("project", project), ("week", week)) if value}
     document = service.weekly(wanted)
@@ -73,7 +76,7 @@ def weekly(
     if letter_file:
         write_whole(letter_file, service.weekly_report({**wanted, "form": "letter"}).encode())
     _tell(document, as_json)
-    for file in filter(None, (html_file, letter_file, pdf_file)):
+    for file in files:
         click.echo(f"written: {file}", err=True)
     return 0
 

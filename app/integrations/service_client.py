@@ -126,13 +126,13 @@ class ServiceClient:
 
     def notifier(self, project: str, name: str) -> dict[str, Any]:
         """Return one notifier with its newest messages. Raises NotFoundError."""
-        return self._json("GET", f"{_notifiers(project)}/{quote(name, safe='')}")
+        return self._json("GET", f"{_notifiers(project)}/{_in_path(name, safe='')}")
 
     def change_notifier(
         self, project: str, path: str, wanted: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         """Post to an address below a project's notifiers, and return the answer; "" adds one."""
-        return self._json("POST", f"{_notifiers(project)}/{quote(path)}".rstrip("/"), json=wanted)
+        return self._json("POST", f"{_notifiers(project)}/{_in_path(path)}".rstrip("/"), json=wanted)
 
     def trend(self, series_id: int, **wanted: str | int) -> dict[str, Any]:
         """Return the history of a series in the order of its commits. Raises NotFoundError for a branch without one."""
@@ -164,11 +164,11 @@ class ServiceClient:
 
     def run(self, name: str) -> dict[str, Any]:
         """Return a run."""
-        return self._json("GET", f"/api/v1/runs/{quote(name, safe='')}")
+        return self._json("GET", f"/api/v1/runs/{_in_path(name, safe='')}")
 
     def run_results(self, name: str, **wanted: str | int) -> dict[str, Any]:
         """Return a page of what a run has brought, with every value: `{results, next}`."""
-        return self._json("GET", f"/api/v1/runs/{quote(name, safe='')}/results", params=wanted)
+        return self._json("GET", f"/api/v1/runs/{_in_path(name, safe='')}/results", params=wanted)
 
     def post_batch(self, lines: Sequence[bytes]) -> dict[str, Any]:
         """Post documents of results, one a line, and return what became of each; sent again until there is an answer.
@@ -196,10 +196,13 @@ class ServiceClient:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
+        """Have what goes wrong between here and the service told by our errors."""
         try:
             yield
         except httpx.TransportError as error:
             raise UnavailableError(f"the service at {self.url} does not answer: {error}") from None
+        except (UnicodeEncodeError, httpx.InvalidURL) as error:
+            raise _unsendable(error) from None
 
     def upload_bundle(self, path: Path) -> str:
         """Upload a git bundle and return its digest."""
@@ -216,13 +219,10 @@ class ServiceClient:
         give_up_at = time.monotonic() + (self._patience_s if repeatable or method == "GET" else 0)
         while True:
             try:
-                response = self._http.request(method, path, **options)
-            except httpx.TransportError as error:
-                failure: RatchetError = UnavailableError(
-                    f"the service at {self.url} does not answer: {error}"
-                )
-            except (UnicodeEncodeError, httpx.InvalidURL) as error:
-                raise UsageError(f"this is no question that can be sent: {error}") from None
+                with self._told():
+                    response = self._http.request(method, path, **options)
+            except UnavailableError as error:
+                failure: RatchetError = error
             else:
                 if not response.is_error:
                     return response
@@ -257,12 +257,24 @@ def checked_token(token: str | None) -> str | None:
     return its or None
 
 
+def _unsendable(error: Exception) -> UsageError:
+    return UsageError(f"this is no question that can be sent: {error}")
+
+
+def _in_path(text: str, *, safe: str = "/") -> str:
+    """Return a text as it stands in an address. Raises UsageError for one that cannot."""
+    try:
+        return quote(text, safe=safe)
+    except UnicodeEncodeError as error:
+        raise _unsendable(error) from None
+
+
 def _measure(project: str) -> str:
-    return f"/api/v1/projects/{quote(project)}/measure"
+    return f"/api/v1/projects/{_in_path(project)}/measure"
 
 
 def _notifiers(project: str) -> str:
-    return f"/api/v1/projects/{quote(project)}/notifiers"
+    return f"/api/v1/projects/{_in_path(project)}/notifiers"
 
 
 def _project(path: str, options: Mapping[str, Any]) -> str | None:

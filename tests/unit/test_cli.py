@@ -33,6 +33,17 @@ def test_command_that_was_probably_meant_is_named(
     assert (f"Did you mean '{meant}'?" in told) is (meant is not None)
 
 
+def test_shell_completes_behind_a_command_that_is_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_RATCHET_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "ratchet histroy --")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    with pytest.raises(SystemExit) as ended:
+        run([])
+    assert (ended.value.code, capsys.readouterr().err) == (0, "")
+
+
 def test_kind_of_device_that_is_none_is_refused_before_anything_is_started(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -120,8 +120,12 @@ def test_check_without_the_server_extra_names_it_where_no_service_runs(
 
 
 def test_check_asks_a_service_elsewhere_with_the_base_install_alone(
-    servers_modules: list[str], check_of_two_commits: list[str], monkeypatch: pytest.MonkeyPatch
+    servers_modules: list[str],
+    check_of_two_commits: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ):
+    monkeypatch.setenv("RATCHET_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("RATCHET_URL", "http://127.0.0.1:9")
     result = run_without(
         servers_modules,

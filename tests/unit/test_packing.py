@@ -8,7 +8,8 @@ from app.api.packing import takes_gzip
 
 
 @pytest.mark.parametrize(
-    "accepted", ["gzip", "GZIP", "gzip, deflate, br", "br;q=1.0, gzip;q=0.1", "deflate,gzip ; q=0.5", "*"]
+    "accepted",
+    ["gzip", "GZIP", "gzip, deflate, br", "br;q=1.0, gzip;q=0.1", "deflate,gzip ; q=0.5", "*", "x-gzip"],
 )
 def test_who_takes_gzip_has_it(accepted: str) -> None:
     assert takes_gzip(accepted)

@@ -41,9 +41,8 @@ def _around(value: float, width: float, *, is_share: bool, is_rate: bool) -> End
         width *= abs(value) / 100
     elif is_rate:
         width *= float(value) * float(value)
-    if not math.isfinite(width):
-        return _UNKNOWN
-    return max(value - width, min(value, 0.0)), value + width
+    ends = max(value - width, min(value, 0.0)), value + width
+    return ends if all(map(math.isfinite, ends)) else _UNKNOWN
 
 
 def _enclosing(value: float, low: float, high: float) -> Ends:

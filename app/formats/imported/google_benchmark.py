@@ -46,12 +46,14 @@ _OWN = {
     *_TIMES,
     *_RATES,
     *_MEMORY,
+    "net_heap_growth",
 }
 """Numbers of a row that are no counters of the program."""
 
 _NOT_KEPT = ("caches", "load_avg", "date")
 
 _Row = tuple[str, Object]
+_Kinds = defaultdict[str, list[_Row]]
 """A row with its place in the file."""
 
 
@@ -89,7 +91,7 @@ def _commit_of(context: Object) -> str:
 def _results(benchmarks: list[Any], reading: Reading) -> Iterator[ImportedResult]:
     names = {str(found.get("name")) for found in benchmarks if isinstance(found, dict)}
     for name, some in _by_benchmark(benchmarks, names, reading).items():
-        chosen = _chosen(some, names)
+        chosen = some[""] or some["median"] or some["mean"]
         if not chosen:
             reading.left_out["of which only deviations were kept"] += 1
             continue
@@ -98,9 +100,9 @@ def _results(benchmarks: list[Any], reading: Reading) -> Iterator[ImportedResult
             yield from _metrics(name, chosen)
 
 
-def _by_benchmark(benchmarks: list[Any], names: Set[str], reading: Reading) -> dict[str, list[_Row]]:
-    """Return the rows of each benchmark that worked and are no fits."""
-    rows: dict[str, list[_Row]] = defaultdict(list)
+def _by_benchmark(benchmarks: list[Any], names: Set[str], reading: Reading) -> dict[str, _Kinds]:
+    """Return the rows of each benchmark that worked and are no fits: its repetitions, as "", and each aggregate."""
+    rows: dict[str, _Kinds] = defaultdict(lambda: defaultdict(list))
     for index, found in enumerate(benchmarks):
         place = f"benchmarks[{index}]"
         with reading.at(place):
@@ -110,16 +112,8 @@ def _by_benchmark(benchmarks: list[Any], names: Set[str], reading: Reading) -> d
             elif is_fit(run):
                 reading.left_out["that are fits of a benchmark's complexity"] += 1
             else:
-                rows[benchmark_of(run, names)].append((place, run))
+                rows[benchmark_of(run, names)][aggregate_of(run, names)].append((place, run))
     return rows
-
-
-def _chosen(rows: Iterable[_Row], names: Set[str]) -> list[_Row]:
-    """Return the repetitions, or their median where only aggregates were kept."""
-    kinds: dict[str, list[_Row]] = defaultdict(list)
-    for place, run in rows:
-        kinds[aggregate_of(run, names)].append((place, run))
-    return kinds[""] or kinds["median"] or kinds["mean"]
 
 
 def _counters(rows: Iterable[_Row]) -> set[str]:

@@ -181,18 +181,28 @@ def _has(text: str) -> ColumnElement[bool]:
 
 
 def _parts(word: str) -> list[str]:
-    """Return what a case as it is shown is made of, `resize` and `batch=32` of `resize[batch=32]`; else nothing."""
-    return [part for part in re.split(r"[\[\],]|(?<=\])/", word) if part] if "=" in word else []
+    """Return what a case as it is shown is made of, `resize` and `batch=32]` of `resize[batch=32]`; else nothing."""
+    return _PART.findall(word) if _MARK.search(word) else []
 
 
 def _has_setting(part: str) -> ColumnElement[bool]:
-    """Say of `batch=32` that a parameter has this value, of anything else that it is in a name."""
+    """Say of `batch=3` that a value of such a parameter begins so, of `batch=3]` that it is this one.
+
+    Of anything else it says that it is in a name.
+    """
     name, is_setting, value = part.partition("=")
     if not name or not is_setting:
-        return _has(part)
-    key, told = (json.dumps(text, ensure_ascii=False)[1:-1] for text in (name, value))
-    return or_(_has(f'{key}":{told}'), _has(f'{key}":"{told}'))
+        return _has(part.rstrip("],"))
+    key, told = (json.dumps(text, ensure_ascii=False)[1:-1] for text in (name, value.rstrip("],")))
+    is_whole = part.endswith(("]", ","))
+    plain = [f'{key}":{its}' for its in ([told, "null"] if told == "None" else [told])]
+    forms = [f"{its}{end}" for its in plain for end in (",", "}")] if is_whole else plain
+    return or_(*map(_has, [*forms, f'{key}":"{told}' + ('"' if is_whole else "")]))
 
+
+_MARK = re.compile(r"[=\[\],]")
+_PART = re.compile(r"[^\[\],/=]+=[^\[\],]*[\],]?|[^\[\],/]+")
+"""A setting with what closes it, or a name."""
 
 _NAMES = func.concat_ws(
     " ", Project.name, BenchmarkCase.benchmark, BenchmarkCase.params_key, Series.metric, Series.device_class

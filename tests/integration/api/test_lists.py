@@ -160,6 +160,12 @@ def test_large_answers_are_packed_and_errors_are_kept_by_nobody(changed: Poster)
         ("resize[batch=32, dtype=bf16]", ["resize"]),
         ("resize[batch=32,dtype=bf16]/latency_p50", ["resize"]),
         ("tch=3 dtype=BF", ["resize"]),
+        ("batch=3", ["resize", "resize", "scale"]),
+        ("scale[batch=3]", ["scale"]),
+        ("[batch=3]", ["scale"]),
+        ("[batch=3,", ["scale"]),
+        ("scale[batch=3, mode=float 32]", ["scale"]),
+        ("scale[batch=3, mode=float 32, fast=True, from=None]/latency_p50", ["scale"]),
         ("scale[x=1]", ["scale[x=1]"]),
         ("batch=33", []),
         ('path="a', ["quoted"]),
@@ -173,6 +179,7 @@ def test_series_are_found_by_what_is_shown_of_them(poster: Poster, query: str, f
         ("resize", {"batch": 32, "dtype": "bf16"}),
         ("resize", {"batch": 16, "dtype": "bf16"}),
         ("quoted", {"path": '"a" b'}),
+        ("scale", {"batch": 3, "mode": "float 32", "fast": True, "from": None}),
         ("scale[x=1]", {}),
     ]
     results = [posted_result(name, params=params) for name, params in cases]

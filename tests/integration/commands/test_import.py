@@ -325,6 +325,7 @@ def test_direction_can_be_named(imported, session, tmp_path):
         (["new\nline.json"], DATA, r"new\nline.json: the file: cannot be read"),
         (["a\nfolder"], DATA, r"a\nfolder: no file of a known format"),
         (["data.js", "--branch", "x" * 300], USAGE, "--branch"),
+        (["data.js", "--project", "acme/../vision"], USAGE, "has a part . or .."),
         (["data.js", "--repo", "nowhere"], DATA, "is not a folder"),
         (["empty"], DATA, "no file of a known format"),
     ],
@@ -337,7 +338,7 @@ def test_wrong_usage_and_bad_data_are_told_with_their_status(
     Path("other.json").write_text("{}")
     Path("empty").mkdir()
     Path("a\nfolder").mkdir()
-    assert run(["import", *arguments, "--project", "acme/vision"]) == status
+    assert run(["import", "--project", "acme/vision", *arguments]) == status
     output = capsys.readouterr()
     assert said in output.out + output.err
     assert posting.batches == 0

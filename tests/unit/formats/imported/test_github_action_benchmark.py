@@ -125,6 +125,11 @@ def test_range_is_the_spread(written, low, high):
     assert (result.low, result.high) == (low, high)
 
 
+def test_range_beyond_all_numbers_is_none():
+    (result,) = results_of(bench(value=1.7e308, range="± 1e308"))
+    assert (result.low, result.high) == (None, None)
+
+
 def test_range_of_a_rate_of_pytest_is_of_the_time_of_one_call():
     fast = bench(value=40_000, unit="iter/sec", range="stddev: 0.00001")
     slow = bench("slow", value=2, unit="iter/sec", range="stddev: 1")

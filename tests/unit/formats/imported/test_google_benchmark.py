@@ -89,6 +89,13 @@ def test_what_the_memory_manager_tells_are_metrics_that_shrink():
     ]
 
 
+def test_a_row_without_a_name_keeps_no_other_out():
+    bad = {"run_name": "BM_bad", "name": 5, "real_time": 1.0, "time_unit": "ns"}
+    reading = read(document(bad, run("BM_good")), {}, Reading())
+    assert [place for place, _ in reading.problems] == ["benchmarks[0]"]
+    assert [one.benchmark for one in reading.measured[0].results] == ["BM_good"] * 2
+
+
 def test_failed_runs_and_fits_are_left_out_and_counted():
     fit = run("BM_fit_BigO", run_type="aggregate", aggregate_name="BigO")
     reading = read(document(run("BM_bad", error_occurred=True), fit), {}, Reading())
@@ -97,7 +104,7 @@ def test_failed_runs_and_fits_are_left_out_and_counted():
 
 
 def test_counters_of_the_program_are_left_out_and_counted_once_for_each_benchmark():
-    runs = [run(hits=3, FLOPS=1e9, label="x", iterations=10, threads=1) for _ in range(2)]
+    runs = [run(hits=3, FLOPS=1e9, label="x", iterations=10, threads=1, net_heap_growth=-8) for _ in range(2)]
     reading = read(document(*runs), {}, Reading())
     assert [r.metric for m in reading.measured for r in m.results] == ["real_time", "cpu_time"]
     assert dict(reading.left_out) == {
