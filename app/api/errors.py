@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -68,11 +69,31 @@ def _problem(problem: Problem) -> dict[str, Any]:
     return found | ({"line": problem.line} if problem.line else {})
 
 
-def _refused_by_database(error: DBAPIError) -> JSONResponse:
-    """Answer a value that got past our own checks and that PostgreSQL does not take: too long, out of range."""
+@dataclass(frozen=True)
+class Refusal:
+    """What somebody is told where the database did not do what it was asked to."""
+
+    status: int
+    code: str
+    message: str
+
+
+def refusal_of(error: DBAPIError) -> Refusal:
+    """Return what to tell of what the database did not do, and log what it said itself."""
+    state = getattr(error.orig, "sqlstate", None)
+    if not isinstance(error, OperationalError) or state == _LIMIT_EXCEEDED:
+        return _refused_value(error)
+    log.warning("the database did not answer: %s", error.orig)
+    if state == _DISK_FULL:
+        return Refusal(507, "disk_full", "the database's disk is full")
+    return Refusal(503, "unavailable", "the database does not answer just now; try again shortly")
+
+
+def _refused_value(error: DBAPIError) -> Refusal:
+    """Tell of a value that got past our own checks and that PostgreSQL does not take: too long, out of range."""
     log.warning("the database refused a value: %s", error.orig)
     said = str(error.orig).splitlines()[0] if error.orig else "a value cannot be stored"
-    return _told({"code": "bad_value", "message": said}, 422)
+    return Refusal(422, "bad_value", said)
 
 
 def _told(document: dict[str, Any], status: int, headers: dict[str, str] | None = None) -> JSONResponse:
@@ -105,20 +126,13 @@ def add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(DataError_)
     @app.exception_handler(IntegrityError)
-    async def refused_value(_: Request, error: DBAPIError) -> JSONResponse:
-        return _refused_by_database(error)
+    @app.exception_handler(OperationalError)
+    async def database(_: Request, error: DBAPIError) -> JSONResponse:
+        its = refusal_of(error)
+        headers = {"Retry-After": "5"} if its.status == 503 else {}
+        return _told({"code": its.code, "message": its.message}, its.status, headers=headers)
 
     @app.exception_handler(Exception)
     async def fault(_: Request, error: Exception) -> JSONResponse:
         log.error("a fault of ours", exc_info=error)
         return _told({"code": "fault", "message": "a fault of Ratchet's; it has been logged"}, 500)
-
-    @app.exception_handler(OperationalError)
-    async def database(_: Request, error: OperationalError) -> JSONResponse:
-        if getattr(error.orig, "sqlstate", None) == _LIMIT_EXCEEDED:
-            return _refused_by_database(error)
-        log.warning("the database did not answer: %s", error.orig)
-        if getattr(error.orig, "sqlstate", None) == _DISK_FULL:
-            return _told({"code": "disk_full", "message": "the database's disk is full"}, 507)
-        message = "the database does not answer just now; try again shortly"
-        return _told({"code": "unavailable", "message": message}, 503, headers={"Retry-After": "5"})

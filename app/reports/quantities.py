@@ -7,6 +7,7 @@ here that a verdict depends on.
 from __future__ import annotations
 
 import math
+import re
 from datetime import UTC, datetime
 
 from app.domain.units import ABSENT as ABSENT
@@ -20,6 +21,11 @@ _WIDE = 0.2
 
 _TIMES_FROM = 9.0
 """From ten times base on, a factor reads better than a percentage."""
+
+_FULL_BELOW = 1e6
+"""Numbers below this are written out."""
+
+_EXPONENT = re.compile(r"e\+?(−?)0*(?=\d)")
 
 
 def finite(value: float | None) -> float | None:
@@ -38,7 +44,7 @@ def change(fraction: float | None) -> str:
     value = finite(fraction)
     if value is None:
         return ABSENT
-    return f"×{1 + value:.3g}" if value >= _TIMES_FROM else f"{_signed(value)} %"
+    return _written(f"×{1 + value:.3g}") if value >= _TIMES_FROM else f"{_signed(value)} %"
 
 
 def factor(times: float | None) -> str:
@@ -46,8 +52,8 @@ def factor(times: float | None) -> str:
     value = finite(times)
     if value is None:
         return ABSENT
-    if value == 0 or not 1e-4 <= value < 1e6:
-        return f"{value:.3g}"
+    if value == 0 or not 1e-4 <= value < _FULL_BELOW:
+        return _written(f"{value:.3g}")
     places = 3 if 0.9 <= value < 1.1 else 2 - math.floor(math.log10(value))
     return f"{value:.{max(places, 0)}f}"
 
@@ -117,6 +123,11 @@ def moment(time: datetime | None) -> str:
     return (time.astimezone(UTC) if time.tzinfo else time).strftime("%Y-%m-%d %H:%M UTC")
 
 
+def quantity(value: float | None, unit: str) -> str:
+    """Return a value with its unit: `−1.23 ms`; `–` where there is none."""
+    return _written(format_quantity(value, unit))
+
+
 def before_after(base: float | None, head: float | None, unit: str) -> tuple[str, str]:
     """Return base's and head's values with one prefix for both and digits enough to tell them apart.
 
@@ -124,7 +135,7 @@ def before_after(base: float | None, head: float | None, unit: str) -> tuple[str
     """
     first, second = finite(base), finite(head)
     if first is None or second is None:
-        return _quantity(first, unit), _quantity(second, unit)
+        return quantity(first, unit), quantity(second, unit)
     symbol, size = display_unit(max(abs(first), abs(second)), unit)
     left, right = _alike(first / size, second / size)
     return left, f"{right} {symbol}".rstrip()
@@ -155,10 +166,6 @@ def trim(digits: str) -> str:
     return digits.rstrip("0").rstrip(".") if "." in digits else digits
 
 
-def _quantity(value: float | None, unit: str) -> str:
-    return ABSENT if value is None else format_quantity(value, unit)
-
-
 def _signed(fraction: float) -> str:
     digits = _percent_digits(abs(fraction))
     if float(digits) == 0:
@@ -174,13 +181,35 @@ def _percent_digits(magnitude: float) -> str:
         return f"{points:.2f}"
     if points < 99.95:
         return f"{points:.1f}"
-    return f"{points:.0f}" if points < 1e6 else f"{points:.2g}"
+    return f"{points:.0f}" if points < _FULL_BELOW else _written(f"{points:.2g}")
 
 
 def _alike(first: float, second: float) -> tuple[str, str]:
-    """Return two numbers with four digits in the larger, and as many decimals in the other if it is near."""
+    """Return two numbers with four digits in the larger, and as many decimals in the other if it is near.
+
+    Whole ones have all of their digits.
+    """
     small, large = sorted((abs(first), abs(second)))
-    if small * 10 < large or not 1e-3 <= large < 1e15 or (first.is_integer() and second.is_integer()):
-        return f"{first:.4g}", f"{second:.4g}"
+    are_whole = first.is_integer() and second.is_integer()
+    if are_whole and large < _FULL_BELOW:
+        return _fixed(first, 0), _fixed(second, 0)
+    if are_whole or small * 10 < large or not 1e-3 <= large < 1e15:
+        return _short(first), _short(second)
     decimals = max(0, 3 - math.floor(math.log10(large)))
-    return f"{first:.{decimals}f}", f"{second:.{decimals}f}"
+    return _fixed(first, decimals), _fixed(second, decimals)
+
+
+def _fixed(value: float, decimals: int) -> str:
+    return _written(f"{value:.{decimals}f}")
+
+
+def _short(value: float) -> str:
+    """Return a number with four digits, with zeros rather than a power of ten where it is not too long."""
+    digits = f"{value:.4g}"
+    return _fixed(float(digits), 0) if 1e4 <= abs(float(digits)) < _FULL_BELOW else _written(digits)
+
+
+def _written(told: str) -> str:
+    """Return a number, or one with its unit, with minus signs for hyphens and nothing needless in its exponent."""
+    number, space, symbol = told.partition(" ")
+    return _EXPONENT.sub(r"e\1", number.replace("-", "−")) + space + symbol

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
+from app.domain.errors import NotFoundError
 from app.store.repositories import projects
 
 
@@ -21,9 +22,14 @@ class Choices:
 
 
 def comparison_choices(session: Session, wanted: str, *, project_ids: Collection[int] | None) -> Choices:
-    """Return what can be chosen; `project_ids` are those that the reader may see, None for all."""
+    """Return what can be chosen; `project_ids` are those that the reader may see, None for all.
+
+    Raises NotFoundError for a wanted project that is none of them.
+    """
     names = tuple(projects.names(session, project_ids=project_ids))
-    name = wanted if wanted in names else names[0] if len(names) == 1 else ""
+    if wanted and wanted not in names:
+        raise NotFoundError(f"there is no project {wanted!r} that you may see")
+    name = wanted or (names[0] if len(names) == 1 else "")
     its = projects.find_project(session, name) if name else None
     if its is None:
         return Choices(names)

@@ -74,10 +74,14 @@ class FacetValue:
 
 @dataclass(frozen=True)
 class Facet:
-    """Values of what series have in common, the most common first, and how many more there are."""
+    """Values of what series have in common, the most common first, and how many more there are.
+
+    Where it `is_whole`, those are too many to be offered.
+    """
 
     values: tuple[FacetValue, ...]
     n_more: int
+    is_whole: bool
 
 
 @dataclass(frozen=True)
@@ -112,19 +116,20 @@ def explore_series(
     sought = Sought(tuple(query.split()), dict(chosen), project_ids)
     rows = explorer.find(session, sought, limit=PAGE, offset=(page - 1) * PAGE)
     total = explorer.total(session, sought)
-    facets = {name: _facet(session, sought, name, is_whole=name == whole) for name in FACETS}
+    facets = {name: _facet(session, sought, name, total, is_whole=name == whole) for name in FACETS}
     is_empty = not total and not explorer.total(session, Sought(project_ids=project_ids))
     return Explored(tuple(series_lines(session, rows)), total, facets, is_empty)
 
 
-def _facet(session: Session, sought: Sought, name: str, *, is_whole: bool) -> Facet:
+def _facet(session: Session, sought: Sought, name: str, total: int, *, is_whole: bool) -> Facet:
+    """Return a facet. A value that is chosen beyond those that are offered has all `total` series that are found."""
     chosen = sought.chosen.get(name)
     limit = ALL_OF_A_FACET if is_whole else MOST_OF_A_FACET
     values, n = explorer.facet(session, sought, name, limit=limit)
     found = [FacetValue(value, n_series, value == chosen) for value, n_series in values]
     if chosen is not None and not any(value.is_chosen for value in found):
-        found.insert(0, FacetValue(chosen, 0, is_chosen=True))
-    return Facet(tuple(found), n - len(values))
+        found.insert(0, FacetValue(chosen, total, is_chosen=True))
+    return Facet(tuple(found), n - sum(value.n > 0 for value in found), is_whole)
 
 
 def series_lines(session: Session, rows: Sequence[tuple[Series, BenchmarkCase, Project]]) -> list[SeriesLine]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from app.domain.jobs import Outcome
 from app.domain.results import CommitRef
 from app.services.list_checks import commit_ref
 from app.store.repositories import runs
-from app.store.repositories.runs import RunContext
+from app.store.repositories.runs import InvocationCounts, RunContext
 
 PAGE = 50
 """Runs on one page."""
@@ -41,19 +41,12 @@ class RunLine:
     ended_at: datetime | None
     n_invocations: int
     n_void: int
-
-
-@dataclass(frozen=True)
-class RunList:
-    """A page of runs; `older` is where the next page begins, None on the last one."""
-
-    lines: tuple[RunLine, ...]
-    older: int | None
+    n_ok: int
 
     @property
-    def is_moving(self) -> bool:
-        """Whether any run on this page is still going on."""
-        return any(line.outcome is None for line in self.lines)
+    def is_barren(self) -> bool:
+        """Whether it came to its end, and none of its invocations succeeded."""
+        return self.outcome is Outcome.OK and self.n_invocations > 0 and self.n_ok == 0
 
 
 def list_runs(
@@ -61,28 +54,30 @@ def list_runs(
     *,
     project_ids: Collection[int] | None = None,
     commit_id: int | None = None,
-    before: int | None = None,
     limit: int = PAGE,
-) -> RunList:
-    """Return a page of runs in two statements.
+) -> tuple[RunLine, ...]:
+    """Return the newest runs in two statements.
 
     Args:
         session: the session.
         project_ids: the projects that the reader may see; None for all.
         commit_id: only those that measured the commit on either arm.
-        before: only those older than this run.
         limit: the most runs to return.
     """
-    found = runs.recent(session, limit + 1, before=before, project_ids=project_ids, commit_id=commit_id)
-    shown = found[:limit]
-    counts = runs.invocation_counts(session, [context.run.id for context in shown]) if shown else {}
-    return RunList(
-        lines=tuple(run_line(context, *counts.get(context.run.id, (0, 0))) for context in shown),
-        older=shown[-1].run.id if len(found) > limit else None,
-    )
+    return _lines(session, runs.recent(session, limit, project_ids=project_ids, commit_id=commit_id))
 
 
-def run_line(context: RunContext, n_invocations: int, n_void: int) -> RunLine:
+def lines_of(session: Session, run_ids: Collection[int]) -> dict[int, RunLine]:
+    """Return the line of each of these runs by its id, in two statements."""
+    return {line.id: line for line in _lines(session, runs.contexts(session, run_ids))} if run_ids else {}
+
+
+def _lines(session: Session, found: Sequence[RunContext]) -> tuple[RunLine, ...]:
+    counts = runs.invocation_counts(session, [context.run.id for context in found]) if found else {}
+    return tuple(run_line(context, counts.get(context.run.id, InvocationCounts())) for context in found)
+
+
+def run_line(context: RunContext, invocations: InvocationCounts) -> RunLine:
     """Return a run as a list shows it."""
     run, job, attempt = context.run, context.job, context.attempt
     return RunLine(
@@ -103,6 +98,7 @@ def run_line(context: RunContext, n_invocations: int, n_void: int) -> RunLine:
         budget_s=job.budget_s,
         started_at=attempt.started_at,
         ended_at=attempt.ended_at,
-        n_invocations=n_invocations,
-        n_void=n_void,
+        n_invocations=invocations.n,
+        n_void=invocations.n_void,
+        n_ok=invocations.n_ok,
     )

@@ -129,7 +129,7 @@ def read_commit(session: Session, principal: Principal | None, project: str, dig
         alone=tuple(pair for pair in pairs if not pair.base),
         changes=tuple(sorted(map(_change, standing), key=_most_worse)),
         checks=list_checks(session, project_ids=its_own, commit_id=commit.id, limit=MOST).lines,
-        runs=list_runs(session, project_ids=its_own, commit_id=commit.id, limit=MOST).lines,
+        runs=list_runs(session, project_ids=its_own, commit_id=commit.id, limit=MOST),
         uploads=_uploads(pairs),
     )
 

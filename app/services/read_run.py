@@ -22,7 +22,7 @@ from app.services.read_devices import ReadingStrip, control_probes, device_state
 from app.services.read_samples import SamplePage, read_samples
 from app.services.voids import is_wholly_void
 from app.store.repositories import checks, fleet, runs
-from app.store.repositories.runs import RunContext, TimingStrip
+from app.store.repositories.runs import InvocationCounts, RunContext, TimingStrip
 from app.store.tables import Invocation
 
 CASES_PER_PAGE = 12
@@ -150,7 +150,7 @@ def read_run(
     is_summed_up = context.run.summary is not None
     wanted = {} if is_summed_up else dict(list(labels.items())[first : first + CASES_PER_PAGE])
     return RunDetail(
-        line=run_line(context, len(found), sum(map(is_wholly_void, found))),
+        line=run_line(context, _counts(found)),
         checks=tuple(check.id for check in checks.of_job(session, context.job.id)),
         job=context.job.id,
         job_state=context.job.state,
@@ -173,6 +173,12 @@ def read_run(
         page=page,
         n_pages=max(1, -(-len(labels) // CASES_PER_PAGE)),
         is_summed_up=is_summed_up,
+    )
+
+
+def _counts(found: Collection[Invocation]) -> InvocationCounts:
+    return InvocationCounts(
+        len(found), sum(map(is_wholly_void, found)), sum(one.status == "ok" for one in found)
     )
 
 

@@ -29,6 +29,9 @@ class UploadDetail:
     created_at: datetime
     environment: tuple[FactGroup, ...]
     since_before: EnvironmentChange | None
+    measured_at: datetime | None
+    """When its first result was measured; None where it has none."""
+    branch: str | None
     results: SamplePage
 
 
@@ -42,6 +45,7 @@ def read_upload(
     context = uploads.with_context(session, upload_id)
     if context is None or (project_ids is not None and context.project.id not in project_ids):
         raise NotFoundError(f"there is no run {upload_name(upload_id)!r}")
+    measured_at, branch = uploads.first_result(session, upload_id) or (None, None)
     return UploadDetail(
         name=upload_name(upload_id),
         project=context.project.name,
@@ -50,5 +54,7 @@ def read_upload(
         created_at=context.upload.created_at,
         environment=fact_groups(context.environment.machine) if context.environment else (),
         since_before=since_upload_before(session, context),
+        measured_at=measured_at,
+        branch=branch,
         results=read_samples(session, "upload_id", upload_id, page),
     )

@@ -53,6 +53,7 @@ def account_page(
     """Return the page; `problem` is with the form that `part` names, `filled` what the token's form has in it."""
     is_person = person.is_person
     account = read_account(session, person, service.settings, cookie_of(request)) if is_person else None
+    issued = issued_in(request, (its.public_id for its in account.tokens)) if account else ""
     shown = page(
         request,
         "me.html",
@@ -68,9 +69,9 @@ def account_page(
         problem=problem,
         part=part,
         filled=filled or {},
-        issued=issued_in(request, (its.public_id for its in account.tokens)) if account else "",
+        issued=issued,
     )
-    return shown_to(request, shown)
+    return shown_to(request, shown, issued)
 
 
 @router.post("/password")

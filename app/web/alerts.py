@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
 
-from fastapi import Query, Request, Response
+from fastapi import Request, Response
 
 from app.api.deps import ServiceDep, SessionDep
 from app.api.errors import status_of
@@ -22,11 +21,10 @@ from app.services.saved_searches import kept_searches
 from app.store.repositories import projects
 from app.web.addresses import address
 from app.web.alerts_form import ALERT, answer_in, chosen_in
-from app.web.alerts_wanted import LIST, Wanted, wanted_at
+from app.web.alerts_wanted import LIST, AlertsWanted, Name, wanted_at
 from app.web.deps import Answerer, Before, Id, Projects, Text, Viewer
 from app.web.following import lead_to
 from app.web.forms import text_in
-from app.web.guard import local_path
 from app.web.render import page
 from app.web.series import series_page
 from app.web.sign_in import Form
@@ -44,11 +42,11 @@ def show_alerts(
     project_ids: Projects,
     project: Text = "",
     state: StateWord = "open",
-    owner: Annotated[str | None, Query(max_length=200, pattern=r"^[^\x00]*$")] = None,
+    owner: Name | None = None,
     before: Before = None,
 ) -> Response:
     """Show alerts, the newest first: those that are open, if nothing else is wanted. An empty owner is nobody."""
-    return _list(request, service, session, viewer, project_ids, Wanted(project, state, owner, before))
+    return _list(request, service, session, viewer, project_ids, AlertsWanted(project, state, owner, before))
 
 
 def _list(
@@ -57,8 +55,9 @@ def _list(
     session: SessionDep,
     viewer: Principal | None,
     project_ids: frozenset[int] | None,
-    wanted: Wanted,
+    wanted: AlertsWanted,
     *,
+    status: int = 200,
     form: Mapping[str, str] | None = None,
     problem: str = "",
 ) -> Response:
@@ -74,7 +73,7 @@ def _list(
     return page(
         request,
         "alerts.html",
-        status=422 if problem else 200,
+        status=status,
         found=found,
         wanted=wanted,
         state=str(wanted.state),
@@ -102,17 +101,27 @@ def take_answers(
     form: Form,
 ) -> Response:
     """Answer the chosen alerts, and lead back to the list."""
+    wanted = wanted_at(form.get("next"))
     try:
         answer_alerts(session, answerer, chosen_in(form), answer_in(form, answerer))
-    except DataError as error:
-        wanted = wanted_at(form.get("next"))
-        return _list(request, service, session, answerer, project_ids, wanted, form=form, problem=str(error))
-    return lead_to(request, local_path(form.get("next") or LIST), service, session)
+    except (DataError, NotFoundError) as error:
+        return _list(
+            request,
+            service,
+            session,
+            answerer,
+            project_ids,
+            wanted,
+            status=status_of(error),
+            form=form,
+            problem=str(error),
+        )
+    return lead_to(request, wanted.address(before=wanted.before), service, session)
 
 
 @router.get("/alerts/{alert_id}")
 def show_alert(
-    request: Request, service: ServiceDep, session: SessionDep, viewer: Viewer, alert_id: Id, back: Text = ""
+    request: Request, service: ServiceDep, session: SessionDep, viewer: Viewer, alert_id: Id, back: str = ""
 ) -> Response:
     """Show one alert; `back` is the list that it was found in, else the page before tells."""
     return _one(request, service, session, viewer, alert_id, back or request.headers.get("referer"))
@@ -142,7 +151,7 @@ def _one(
         filled={"owner": owner, "had": owner} if form is None else form,
         problem=problem,
         may_answer=may_answer,
-        people=known_people(session, alert.line.project_id) if may_answer else (),
+        people=known_people(session, viewer, alert.line.project_id) if viewer and may_answer else (),
     )
 
 
@@ -156,7 +165,8 @@ def take_answer(
     form: Form,
 ) -> Response:
     """Answer one alert, and lead back to it."""
-    back = form.get("back", "")
+    wanted = wanted_at(form.get("back"))
+    back = wanted.address(before=wanted.before)
     try:
         answer_alerts(session, answerer, [alert_id], answer_in(form, answerer))
     except DataError as error:

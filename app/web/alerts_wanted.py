@@ -9,20 +9,22 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from pydantic import Field, TypeAdapter
 
 from app.services.alerts.alert_states import StateWord
+from app.web.deps import Before, Text
 
 LIST = "/alerts"
 
-Name = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")]
+Name = Annotated[str, Field(max_length=200, pattern=r"^[^\x00]*$")]
+"""Of an owner: as long as one is stored."""
 
 
 @dataclass(frozen=True)
-class Wanted:
+class AlertsWanted:
     """What narrows the list; an `owner` of "" asks for those that nobody has, None for anybody's."""
 
-    project: Name = ""
+    project: Text = ""
     state: StateWord = "open"
     owner: Name | None = None
-    before: Annotated[int, Field(ge=1, lt=2**63)] | None = None
+    before: Before = None
 
     def address(self, **changed: Any) -> str:
         """Return the address of the list with this changed, from its beginning if nothing is said of `before`."""
@@ -31,15 +33,15 @@ class Wanted:
         return f"{LIST}?{urlencode(told)}" if told else LIST
 
 
-_DEFAULTS = asdict(Wanted())
-_WANTED = TypeAdapter(Wanted)
+_DEFAULTS = asdict(AlertsWanted())
+_WANTED = TypeAdapter(AlertsWanted)
 
 
-def wanted_at(address: str | None) -> Wanted:
+def wanted_at(address: str | None) -> AlertsWanted:
     """Return what an address of the list asks for; everything that is open where it is none."""
     try:
         parts = urlsplit(address or "")
         asked = dict(parse_qsl(parts.query, keep_blank_values=True))
-        return _WANTED.validate_python(asked) if parts.path == LIST else Wanted()
+        return _WANTED.validate_python(asked) if parts.path == LIST else AlertsWanted()
     except ValueError:
-        return Wanted()
+        return AlertsWanted()

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from app.reports import svg
-from app.web.picture_scale import share_labels, shown_range, tick_labels
+from app.web.picture_scale import shown_range
+from app.web.ticks import share_labels, tick_labels
 
 _LETTER = 5.6
 """Width of a letter of a label, about."""

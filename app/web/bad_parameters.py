@@ -14,12 +14,17 @@ _SHOWN = 80
 
 def parameter_sentence(problems: Sequence[Mapping[str, Any]]) -> str:
     """Return what is wrong with the parameter that the first of the problems is about."""
-    name = str(problems[0]["loc"][1])
-    its = [problem for problem in problems if problem["loc"][1:2] == problems[0]["loc"][1:2]]
+    name = _name(problems[0])
+    its = [problem for problem in problems if _name(problem) == name]
     if its[0]["type"] == "missing":
         return f"The parameter “{name}” is missing."
     found = shorten(str(its[0]["input"]), _SHOWN)
     return f"The parameter “{name}” must be {_expected(its)}, not “{found}”."
+
+
+def _name(problem: Mapping[str, Any]) -> str:
+    """Return what it is about: after where the parameter is, or that alone where it is a body."""
+    return str(problem["loc"][:2][-1])
 
 
 def _expected(problems: Sequence[Mapping[str, Any]]) -> str:
@@ -37,11 +42,11 @@ def _choices(problem: Mapping[str, Any]) -> list[str]:
     return re.findall(r"'([^']*)'", str(problem["ctx"]["expected"])) if is_choice else []
 
 
-_OTHER = "written in another way"
+_OTHER = "something else"
 
 _WORDS = {
     "int_parsing": "a whole number",
-    "int_parsing_size": "a smaller number",
+    "int_parsing_size": "a number of fewer digits",
     "int_from_float": "a whole number",
     "float_parsing": "a number",
     "bool_parsing": "0 or 1",

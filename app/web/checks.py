@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from urllib.parse import quote
 
 from fastapi import Request, Response
 from sqlalchemy.orm import Session
@@ -21,7 +20,8 @@ from app.services.read_check import read_check
 from app.services.render_report import report_html
 from app.services.visibility import visible_project
 from app.store.repositories import checks, forge
-from app.web.check_jobs import job_results, job_word
+from app.web.addresses import address
+from app.web.check_jobs import job_told
 from app.web.deps import Before, Id, Live, Projects, Text, Viewer
 from app.web.guard import report_policy, secure
 from app.web.render import page
@@ -65,14 +65,9 @@ def show_checks(
         if before is None
         else None,
         before=before,
-        address_of_project=_address_of,
+        address_of_project=lambda name: address("/", {"project": name}),
         refresh_s=every,
     )
-
-
-def _address_of(project: str) -> str:
-    """Return the address of a project's checks, of all where none is named."""
-    return f"/?project={quote(project)}" if project else "/"
 
 
 def _measurable(shown: Sequence[str], chosen: str, connected: Collection[str]) -> str | None:
@@ -105,8 +100,7 @@ def show_check(
         pull=shown_pull(session, service.settings, check_id),
         refresh_s=every,
         can_repeat=again,
-        job_word=job_word,
-        job_results=job_results,
+        job_told=job_told,
     )
 
 

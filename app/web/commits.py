@@ -38,7 +38,7 @@ def show_commit(
         request,
         "commit.html",
         commit=commit,
-        outcomes=outcome_words(session, commit.runs),
+        outcomes=outcome_words(commit.runs),
         devices=[
             (device, list(its)) for device, its in groupby(shown, key=lambda pair: pair.either.device_class)
         ],

@@ -74,7 +74,7 @@ def show_comparison(
         given=given,
         compared=compared,
         trouble=trouble,
-        missing=missing_side(choices.project, base, head),
+        missing=missing_side(choices.project, base, head, base_device_class, head_device_class),
         n_found=len(pairs),
         pairs=pairs[(at - 1) * PAGE : at * PAGE],
         at=at,

@@ -11,11 +11,11 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from sqlalchemy.exc import DataError, IntegrityError, OperationalError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, OperationalError
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
-from app.api.errors import status_of
+from app.api.errors import refusal_of, status_of
 from app.domain.errors import RatchetError
 from app.web.bad_parameters import parameter_sentence
 from app.web.deps import SignInRequiredError
@@ -35,11 +35,28 @@ _HEADLINES = {
     403: "Not allowed",
     404: "There is nothing here",
     405: "Not done this way",
+    409: "This does not fit what is there",
     413: "Too large",
     422: "This address has a mistake in it",
     500: "Something went wrong on our side",
     503: "Not available just now",
+    507: "No room is left",
 }
+
+_REFUSED_FORM = "This cannot be taken so"
+"""The headline of 422 where a form was sent, and no address typed."""
+
+_DATABASE = {
+    "bad_value": "It has a character or a number in it that cannot be stored or looked for.",
+    "disk_full": "The database's disk is full: nothing more can be stored until there is room on it.",
+    "unavailable": "The database does not answer. Nothing is lost; this page tries again by itself.",
+}
+"""What is told of what the database did not do, by the code that a program gets."""
+
+_CLASHES = (
+    "It does not fit what is stored: somebody else may have changed that at the same time. "
+    "Go back and try again."
+)
 
 _KINDS: tuple[type[Exception], ...] = (
     RatchetError,
@@ -95,7 +112,7 @@ def error_page(request: Request, error: Exception) -> Response:
         request,
         "error.html",
         status=status,
-        headline=_HEADLINES.get(status, "This did not work"),
+        headline=_headline(request, status),
         message=message,
         code=status,
         refresh_s=_RETRY_S if status == 503 and request.method == "GET" else None,
@@ -105,18 +122,27 @@ def error_page(request: Request, error: Exception) -> Response:
     return response
 
 
+def _headline(request: Request, status: int) -> str:
+    if status == 422 and request.method == "POST":
+        return _REFUSED_FORM
+    return _HEADLINES.get(status, "This did not work")
+
+
 def _status_and_message(error: Exception) -> tuple[int, str]:
     if isinstance(error, RatchetError):
         return status_of(error), str(error)
-    if isinstance(error, OperationalError):
-        return 503, "The database does not answer. Nothing is lost; this page tries again by itself."
-    if isinstance(error, DataError | IntegrityError):
-        return 422, "It has a character or a number in it that cannot be stored or looked for."
+    if isinstance(error, DataError | IntegrityError | OperationalError):
+        return _refused(error)
     if isinstance(error, RequestValidationError):
         return _bad_parameter(error)
     if isinstance(error, HTTPException):
         return error.status_code, "" if error.status_code in _HEADLINES else str(error.detail)
     return 500, f"It has been logged at {exact(datetime.now(UTC))}. Going back and trying again may help."
+
+
+def _refused(error: DBAPIError) -> tuple[int, str]:
+    its = refusal_of(error)
+    return its.status, _CLASHES if isinstance(error, IntegrityError) else _DATABASE[its.code]
 
 
 def _bad_parameter(error: RequestValidationError) -> tuple[int, str]:

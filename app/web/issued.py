@@ -34,9 +34,9 @@ def issued_in(request: Request, public_ids: Iterable[str]) -> str:
     return text if any(text.startswith(f"{PREFIX}_{its}_") for its in public_ids) else ""
 
 
-def shown_to(request: Request, page: Response) -> Response:
-    """Return a page that has shown what was on its way: the browser forgets it, and keeps no copy."""
-    if cookie_of(request, COOKIE) is None:
+def shown_to(request: Request, page: Response, issued: str) -> Response:
+    """Return a page; where it shows what was on its way, the browser forgets that, and keeps no copy."""
+    if not issued:
         return page
     delete_cookie(page, request, COOKIE)
     return shown_once(page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 
 from app.reports import quantities
@@ -15,6 +16,12 @@ _ROOM = 1.0
 
 _MARGIN = 0.06
 
+_NARROWEST = 1e-9
+"""Margin, in shares of the values, of those that differ by less than digits tell: rounding is not drawn as a change."""
+
+_LARGEST = sys.float_info.max / 2**14
+"""What is larger is drawn as this: the range, also of a price by the hour, stays a number."""
+
 _WIDEST = 2.0
 """How many times the range of the values may become for a limit."""
 
@@ -25,11 +32,12 @@ def shown_range(values: Sequence[float]) -> tuple[float, float]:
     What lies outside is drawn at the edge. Where all that is usual is one value there is nothing to press together,
     and everything is shown. The limits differ also where all values are the same.
     """
-    ordered = sorted(values)
+    ordered = sorted(max(-_LARGEST, min(_LARGEST, value)) for value in values)
     low, high = (ordered[round(share * (len(ordered) - 1))] for share in _USUAL)
     room = (high - low) * _ROOM or ordered[-1] - ordered[0]
     bottom, top = max(ordered[0], low - room), min(ordered[-1], high + room)
     margin = (top - bottom) * _MARGIN or abs(top) * 0.01 or 1.0
+    margin = max(margin, abs(top) * _NARROWEST)
     return bottom - margin, top + margin
 
 
@@ -42,25 +50,6 @@ def with_limits(shown: tuple[float, float], limits: Iterable[float]) -> tuple[fl
         if top - bottom <= _WIDEST * (shown[1] - shown[0]):
             low, high = bottom, top
     return low, high
-
-
-def tick_labels(values: Sequence[float], unit: str) -> list[str]:
-    """Return what an axis is labelled with at these values, two or more at equal distances.
-
-    All have one prefix, and digits enough to tell neighbours apart.
-    """
-    symbol, size = quantities.display_unit(max(map(abs, values)), unit)
-    step = abs(values[1] - values[0]) / size
-    decimals = max(0, min(6, 1 - math.floor(math.log10(step)))) if step else 0
-    told = [f"{value / size:.{decimals}f}" for value in values]
-    if all(one.endswith("0") for one in told) and decimals:
-        told = [f"{value / size:.{decimals - 1}f}" for value in values]
-    return [f"{one.replace('-', '−')} {symbol}".rstrip() for one in told]
-
-
-def share_labels(values: Sequence[float]) -> list[str]:
-    """Return what an axis of shares is labelled with at these values: `31 %`, `99 %`."""
-    return [f"{one} %" for one in tick_labels([100 * value for value in values], "1")]
 
 
 def ladder(unit: str) -> list[tuple[float, float, str]]:

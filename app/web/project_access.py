@@ -51,6 +51,7 @@ def _page(
     filled: Mapping[str, str] | None = None,
 ) -> Response:
     its = read_access(session, person, project)
+    issued = issued_in(request, (token.id for token in its.tokens))
     shown = page(
         request,
         "project_access.html",
@@ -64,9 +65,9 @@ def _page(
         problem=problem,
         part=part,
         filled=filled or {},
-        issued=issued_in(request, (token.id for token in its.tokens)),
+        issued=issued,
     )
-    return shown_to(request, shown)
+    return shown_to(request, shown, issued)
 
 
 def _path(project: str) -> str:

@@ -147,7 +147,7 @@ def _environment() -> Environment:
         spark_picture=spark_picture,
         interval=quantities.interval,
         between=quantities.between,
-        before_after=quantities.in_columns,
+        in_columns=quantities.in_columns,
         case_label=case_label,
         reading_titles=TITLES,
         factors=quantities.factors,

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from sqlalchemy.orm import Session
-
 from app.domain.jobs import Outcome
 from app.reports.words import Word, count
 from app.services.list_runs import RunLine
 from app.services.read_run import InvocationLine, RunDetail
-from app.store.repositories import run_list, runs
 from app.web import words
 from app.web.sentences import reason_sentence
 
@@ -18,29 +15,17 @@ PARTLY_VOID = Word(
     "∅", "void in part", "unmeasured", "kept, but what other programs may have moved is not counted"
 )
 
-
 POSTED = Word("+", "posted", "listed", "it was measured elsewhere, and somebody posted it")
 
 
-def outcome_word(outcome: Outcome | None, statuses: Collection[str]) -> Word:
+def outcome_word(run: RunLine) -> Word:
     """Return how a run is shown: where no invocation succeeded, as a benchmark that failed."""
-    is_barren = outcome is Outcome.OK and bool(statuses) and "ok" not in statuses
-    return words.OUTCOMES[Outcome.BENCH_FAILED if is_barren else outcome]
+    return words.OUTCOMES[Outcome.BENCH_FAILED if run.is_barren else run.outcome]
 
 
-def outcome_words(session: Session, lines: Iterable[RunLine]) -> dict[int, Word]:
-    """Return how each run of a list is shown; only those without results are asked for their invocations."""
-    shown = list(lines)
-    ended = [line.id for line in shown if line.outcome is Outcome.OK]
-    barren = set(ended) - set(run_list.brought_by_runs(session, ended)) if ended else set()
-    return {
-        line.id: outcome_word(line.outcome, _statuses(session, line.id) if line.id in barren else ())
-        for line in shown
-    }
-
-
-def _statuses(session: Session, run_id: int) -> list[str]:
-    return [status for _, status, _, _ in runs.invocation_tally(session, run_id)]
+def outcome_words(lines: Iterable[RunLine]) -> dict[int, Word]:
+    """Return how each run of a list is shown, by its id."""
+    return {line.id: outcome_word(line) for line in lines}
 
 
 def why_no_results(run: RunDetail) -> str:
@@ -92,11 +77,12 @@ def voids_sentence(invocations: Collection[InvocationLine]) -> str:
     are = "is" if n_void == 1 else "are"
     meaning = ": kept, but not counted, and measured again." if n_void else "."
     told = f"{n_void or 'None'} of {len(invocations)} {are if n_void else 'is'} void{meaning}"
-    return f"{told} {_partly_sentence(n_partly)}" if n_partly else told
+    return f"{told} {_partly_sentence(n_partly, are_others=n_void > 0)}" if n_partly else told
 
 
-def _partly_sentence(n: int) -> str:
-    which = "Another is" if n == 1 else f"{n} others are"
+def _partly_sentence(n: int, *, are_others: bool) -> str:
+    alone, several = ("Another", f"{n} others") if are_others else ("One", str(n))
+    which = f"{alone} is" if n == 1 else f"{several} are"
     return (
         f"{which} void in part: other programs kept the processors busy. What repeats exactly counts, as the peak of "
         "memory, and times of which it is known what the others took; the rest does not, and is measured again."

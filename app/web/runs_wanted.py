@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 from app.web.addresses import address
@@ -10,7 +11,7 @@ LIST = "/runs"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RunsWanted:
     """Runs of a project, a commit and a device class, older than the place `before`; what is empty is any."""
 
     project: str = ""
@@ -23,10 +24,9 @@ class Wanted:
         """Whether not all runs are wanted."""
         return bool(self.project or self.commit or self.device_class)
 
-    @property
-    def place(self) -> str | None:
-        """Where the page begins, as `find_runs` takes it; a number alone is that of a run of ours."""
-        return f"{self.before}." if self.before.isdigit() else self.before or None
+    def devices_beside(self, known: Iterable[str]) -> list[str]:
+        """Return the device classes to choose from: those that are known, and the one that is chosen."""
+        return sorted({*known, self.device_class} - {""})
 
     def address(self, **changed: object) -> str:
         """Return the list's address from its beginning, with something else wanted."""

@@ -46,8 +46,8 @@ def alert_extent(alert: AlertLine) -> str:
 
 
 def alert_devices(alert: AlertLine) -> str:
-    """Return where it became worse: the device classes of what is shown of its changes."""
-    return listing(list(dict.fromkeys(change.device_class for change in alert.changes if change.stands)))
+    """Return where it became worse: the device classes of its changes."""
+    return listing(list(alert.device_classes))
 
 
 def deed_sentence(deed: AlertDeed, alert: AlertLine) -> str:

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from app.api.deps import ServiceDep, SessionDep
 from app.api.routing import Router
+from app.reports.quantities import quantity
 from app.services.access import Principal, Scope
 from app.services.alerts.report_missed import missed_changes
 from app.services.badge_links import series_link, series_path
@@ -27,7 +28,7 @@ from app.web.deps import Id, PageNumber, Projects, Text, Viewer
 from app.web.mark_words import script_words
 from app.web.picture_scale import ladder
 from app.web.render import page
-from app.web.series_words import change_text, empty_part, left_out, range_text, value_text
+from app.web.series_words import change_text, empty_part, left_out
 from app.wiring import Service
 
 router = Router(prefix="/series")
@@ -137,8 +138,7 @@ def series_page(
         siblings=siblings,
         left_out=left_out(trend, relative, beside, [its.id for its in siblings]),
         why_empty=empty_part(trend, first, last),
-        value_text=value_text,
-        range_text=range_text,
+        value_text=quantity,
         change_text=change_text,
         most_beside=BESIDE,
         may_answer=viewer is not None and viewer.may(Scope.ALERTS_WRITE, trend.project.id),

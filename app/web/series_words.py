@@ -1,39 +1,20 @@
-"""Words of a series' page: numbers with the signs of its chart, and what its address asks for and cannot be shown."""
+"""Words of a series' page: how far it moved, and what its address asks for and cannot be shown."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
-from app.domain.units import format_quantity
 from app.reports import quantities
+from app.reports.quantities import quantity
 from app.reports.words import count
 from app.services.read_trend import Trend, TrendChange
-
-_EXPONENT = re.compile(r"(?<=\d)e[+]?(−?)0*(?=\d)")
-
-
-def value_text(value: float | None, unit: str) -> str:
-    """Return a value with its unit: `−1.23 ms`."""
-    return _signed(format_quantity(value, unit))
-
-
-def range_text(low: float, high: float, unit: str) -> str:
-    """Return a range of values with one prefix for both: `−0.52 … 1.30 ms`."""
-    return " … ".join(map(_signed, quantities.between(low, high, unit).split(" … ")))
 
 
 def change_text(change: TrendChange, unit: str) -> str:
     """Return how far a level moved, and of one that crossed zero, from where to where."""
     if change.change is None:
-        return f"{value_text(change.before, unit)} → {value_text(change.after, unit)}"
-    return _signed(quantities.change(change.change))
-
-
-def _signed(told: str) -> str:
-    """Return a number with its unit, with minus signs for hyphens and nothing needless in its exponent."""
-    number, space, symbol = told.partition(" ")
-    return _EXPONENT.sub(r"e\1", number.replace("-", "−")) + space + symbol
+        return f"{quantity(change.before, unit)} → {quantity(change.after, unit)}"
+    return quantities.change(change.change)
 
 
 def empty_part(trend: Trend, first: int | None, last: int | None) -> str:
@@ -50,7 +31,7 @@ def left_out(trend: Trend, relative: str, beside: Sequence[int], offered: Iterab
     """
     known = set(offered)
     told = [
-        f"Series {one} is not drawn: it is not among those that can be, which have the same metric of this benchmark."
+        f"Series {one} is not drawn: it is not among those that are offered here."
         for one in dict.fromkeys(beside)
         if one not in known
     ]

@@ -13,7 +13,7 @@ from fastapi import Depends, Request, Response
 from sqlalchemy.orm import Session
 from starlette.responses import RedirectResponse
 
-from app.api.deps import ServiceDep, SessionDep, read_body
+from app.api.deps import COOKIE, ServiceDep, SessionDep, read_body
 from app.api.routing import Router
 from app.config import ServiceSettings
 from app.domain.errors import AccessError
@@ -22,6 +22,7 @@ from app.services.sign_in import Browser, sign_in_by_password, sign_in_by_token,
 from app.services.throttle import count_attempt
 from app.services.user_names import user_name
 from app.web.guard import cookie_of, delete_cookie, local_path, require_same_origin, secure, set_cookie
+from app.web.issued import COOKIE as ISSUED
 from app.web.render import page
 from app.wiring import Service
 
@@ -156,10 +157,11 @@ def _printed(text: str) -> str:
 
 @router.post("/sign-out")
 def end_session(request: Request, session: SessionDep, form: Form) -> Response:
-    """End the session, here and in the browser."""
+    """End the session, here and in the browser, which also forgets a token that it has not shown yet."""
     cookie = cookie_of(request)
     if cookie:
         sign_out(session, cookie)
     response = RedirectResponse("/sign-in", 303)
-    delete_cookie(response, request)
+    for name in (COOKIE, ISSUED):
+        delete_cookie(response, request, name)
     return secure(response, request)

@@ -1,17 +1,21 @@
-"""Ticks of a chart's vertical axis: where they are, and their numbers, in one unit that is told once."""
+"""Ticks of a picture's vertical axis, and their numbers: a chart tells their unit once, a small picture with each."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from app.reports import quantities
 
-_FEW = 7
-"""Ticks, at most about."""
+_FEW = 8
+"""Ticks, at most about, as in the chart's script."""
 
 _PLAIN = (1e-4, 1e6)
 """Numbers that are written out; others are told with a power of ten."""
+
+_LEAST_POWER = -323
+"""Powers of ten below this are 0."""
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -35,12 +39,31 @@ def ticks(low: float, high: float, unit: str) -> Ticks:
     return Ticks([i * step * size for i in steps], numbers, symbol)
 
 
+def tick_labels(values: Sequence[float], unit: str) -> list[str]:
+    """Return what a small picture's axis is labelled with at these values, two or more at equal distances.
+
+    All have one prefix, and digits enough to tell neighbours apart.
+    """
+    size, symbol = _scale(max(map(abs, values)), unit)
+    step = abs(values[1] / size - values[0] / size)
+    decimals = max(0, 1 - math.floor(math.log10(step))) if step else 0
+    told = [f"{value / size:.{decimals}f}" for value in values]
+    if all(one.endswith("0") for one in told) and decimals:
+        told = [f"{value / size:.{decimals - 1}f}" for value in values]
+    return [f"{one.replace('-', '−')} {symbol}".rstrip() for one in told]
+
+
+def share_labels(values: Sequence[float]) -> list[str]:
+    """Return what an axis of shares is labelled with at these values: `31 %`, `99 %`."""
+    return [f"{one} %" for one in tick_labels([100 * value for value in values], "1")]
+
+
 def _scale(largest: float, unit: str) -> tuple[float, str]:
     symbol, size = quantities.display_unit(largest, unit)
     rest = largest / size
     if not rest or _PLAIN[0] <= rest < _PLAIN[1]:
         return size, symbol
-    power = math.floor(math.log10(rest))
+    power = max(_LEAST_POWER, math.floor(math.log10(rest)))
     return size * 10.0**power, f"× 10{str(power).translate(_RAISED)} {symbol}".rstrip()
 
 

@@ -1,14 +1,14 @@
 // The vertical axis of a chart: what its numbers are in, where its ticks are, and what they say.
 "use strict";
 const ticksOf = (numbers) => {
-  const FEW = 8;
+  const FEW = 8, LEAST_POWER = -323;  // powers of ten below it are 0
   const raised = (power) => [...String(power)].map((one) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(one)]).join("");
 
   // In the unit of the largest value steps are round; a number too long for it is told with its power of ten.
   function scaleFor(values) {
     const largest = values.reduce((most, value) => Math.max(most, Math.abs(value ?? 0)), 0);
     const [, size, symbol] = numbers.rung(largest), rest = largest / size;
-    const power = rest && (rest < 1e-4 || rest >= 1e6) ? Math.floor(Math.log10(rest)) : 0;
+    const power = rest && (rest < 1e-4 || rest >= 1e6) ? Math.max(LEAST_POWER, Math.floor(Math.log10(rest))) : 0;
     return {size: size * 10 ** power, symbol: power ? `× 10${raised(power)} ${symbol}`.trim() : symbol};
   }
 

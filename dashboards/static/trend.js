@@ -6,7 +6,8 @@
   const given = JSON.parse(data.textContent);
   if (!given.points.row.length) return;
   const tools = box.querySelector(".tools"), plot = box.querySelector(".canvas");
-  const query = new URLSearchParams(location.search);
+  const home = `/series/${given.series.id}`, query = new URLSearchParams(location.search);
+  if (location.pathname !== home) query.set("branch", given.branch);  // the answer to a form
   const state = {
     log: query.has("log"), time: query.has("time"), shown: given, pinned: false,
     relative: given.reference === null ? "" : given.relative, reference: given.reference,
@@ -34,7 +35,13 @@
   }
 
   function relative(values) {
-    return isRelative() ? values.map((value) => 100 * (value / state.reference - 1)) : values;
+    return isRelative() ? values.map((value) => percentOf(value, state.reference)) : values;
+  }
+
+  // What is too many times the reference has no place.
+  function percentOf(value, reference) {
+    const its = 100 * (value / reference - 1);
+    return Number.isFinite(its) ? its : null;
   }
 
   // What is drawn is in the unit of the axis; what is told of it is not.
@@ -54,7 +61,7 @@
     return state.shown.points.commit.map((sha) => {
       const value = values.get(sha);
       if (value === undefined || reference === undefined || reference === 0) return null;
-      return reference === null ? value : 100 * (value / reference - 1);
+      return reference === null ? value : percentOf(value, reference);
     });
   }
 
@@ -241,7 +248,8 @@
     if (low == null) return [0, 1];
     [low, high] = withLimits(low, high);
     if (isLog()) return [low / 1.05, high * 1.05];
-    const room = (high - low) * 0.06 || Math.abs(high) * 0.01 || 1;
+    // What differs by its rounding only is one level.
+    const room = Math.max((high - low) * 0.06 || Math.abs(high) * 0.01 || 1, Math.abs(high) * 1e-9);
     return [low - room, high + room];
   }
 
@@ -516,7 +524,7 @@
     for (const one of boxes) if (one.checked) query.append("beside", one.value);
     for (const name of ["first", "last"]) isPart ? query.set(name, state.shown[name]) : query.delete(name);
     const text = query.toString();
-    keepAddress(text ? `?${text}` : location.pathname, isNew);
+    keepAddress((text ? `${home}?${text}` : home) + location.hash, isNew);
     offerLog();
     tools.querySelector("[name=relative]").hidden = !isRelative();
     tools.querySelector("[name=whole]").hidden = !isPart;

@@ -78,6 +78,8 @@ class AlertLine:
     pull_url: str | None
     n_changes: int
     n_checks: int
+    device_classes: tuple[str, ...]
+    """Of all the changes that stand."""
     changes: tuple[AlertChangeLine, ...]
     checks: tuple[AlertCheckLine, ...]
     opened_at: datetime
@@ -213,6 +215,7 @@ def _lines(
             pull_url=_pull_url(row.repository, its.number, settings),
             n_changes=row.n_changes,
             n_checks=row.n_checks,
+            device_classes=tuple(row.device_classes or ()),
             changes=tuple(changes[its.id]),
             checks=tuple(checks[its.id][:most]),
             opened_at=its.opened_at,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Float, Integer, case, cast, exists, func, or_, select, union
+from sqlalchemy import Float, Integer, case, cast, distinct, exists, func, or_, select, union
 from sqlalchemy.orm import Session, aliased
 
 from app.domain.alerts import OPEN_STATES, SERVICE, AlertEvent, AlertState, Kin
@@ -386,6 +386,8 @@ class Listed:
     repository: Repository | None
     n_changes: int
     n_checks: int
+    device_classes: Sequence[str] | None
+    """Of the changes that are counted; None where there are none."""
 
 
 def listed(
@@ -408,11 +410,19 @@ def listed(
         .where(AlertChange.alert_id == Alert.id, ChangePoint.state == ChangeState.CONFIRMED)
         .scalar_subquery()
     )
+    device_classes = (
+        select(func.array_agg(distinct(Series.device_class)))
+        .select_from(AlertChange)
+        .join(ChangePoint, ChangePoint.id == AlertChange.change_point_id)
+        .join(Series, Series.id == ChangePoint.series_id)
+        .where(AlertChange.alert_id == Alert.id, ChangePoint.state == ChangeState.CONFIRMED)
+        .scalar_subquery()
+    )
     n_checks = (
         select(func.count()).select_from(AlertCheck).where(AlertCheck.alert_id == Alert.id).scalar_subquery()
     )
     query = (
-        select(Alert, Project, Commit, previous, Repository, n_changes, n_checks)
+        select(Alert, Project, Commit, previous, Repository, n_changes, n_checks, device_classes)
         .join(Project, Project.id == Alert.project_id)
         .join(Commit, Commit.id == Alert.commit_id)
         .join(previous, previous.id == Alert.previous_commit_id)

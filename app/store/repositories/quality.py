@@ -20,6 +20,9 @@ from app.store.tables import (
     Series,
 )
 
+MOST_MISSED = 100
+"""Missed changes of one history that are listed."""
+
 
 def alerts_with_changes(
     session: Session, project_ids: Collection[int] | None, benchmark: str | None = None
@@ -49,12 +52,13 @@ def missed(session: Session, project_ids: Collection[int] | None, benchmark: str
 
 
 def missed_of(session: Session, series_id: int, branch: str) -> Sequence[tuple[MissedChange, Commit]]:
-    """Return what people told of a series' history with its commits, the newest first."""
+    """Return what people told of a series' history with its commits, the newest first, `MOST_MISSED` at the most."""
     rows = session.execute(
         select(MissedChange, Commit)
         .join(Commit, Commit.id == MissedChange.commit_id)
         .where(MissedChange.series_id == series_id, MissedChange.branch == branch)
         .order_by(MissedChange.id.desc())
+        .limit(MOST_MISSED)
     )
     return [(row[0], row[1]) for row in rows]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import BindParameter, ColumnElement, bindparam, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from app.store.tables import (
@@ -162,13 +162,15 @@ def _posted_conditions(
     if sought.since is not None:
         yield Upload.created_at >= sought.since
     if series is not None:
-        yield select(Result.id).where(Result.upload_id == Upload.id, Result.series_id.in_(series)).exists()
+        its: BindParameter[int] = bindparam("series", series, expanding=True, literal_execute=True)
+        yield select(Result.id).where(Result.upload_id == Upload.id, Result.series_id.in_(its)).exists()
 
 
 def _series(session: Session, sought: SoughtRuns) -> Sequence[int] | None:
     """Return the series that a post has to have a result of; None where any will do.
 
-    They are looked up first: PostgreSQL then knows how many they are, and which way to the results is the shorter one.
+    They are looked up first and stand in the statement itself, which has room for more of them than for parameters:
+    PostgreSQL then knows how many they are, and which way to the results is the shorter one.
     """
     if sought.benchmark is None and sought.device_class is None:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import DateTime, Select, case, cast, false, func, select, text
 from sqlalchemy.dialects.postgresql import insert
@@ -513,24 +513,29 @@ class RunContext:
     head: Commit
 
 
+_UNREAD = defer(Run.activity), defer(Run.summary)
+"""What is large of a run, and no list shows."""
+
+
 def recent(
     session: Session,
     limit: int,
     *,
-    before: int | None = None,
     project_ids: Collection[int] | None = None,
     commit_id: int | None = None,
 ) -> Sequence[RunContext]:
-    """Return the newest runs, or those next older than the run `before`; `commit_id` is on either arm."""
-    query = (
-        _with_context().options(defer(Run.activity), defer(Run.summary)).order_by(Run.id.desc()).limit(limit)
-    )
-    if before is not None:
-        query = query.where(Run.id < before)
+    """Return the newest runs; `commit_id` is on either arm."""
+    query = _with_context().options(*_UNREAD).order_by(Run.id.desc()).limit(limit)
     if project_ids is not None:
         query = query.where(Run.project_id.in_(project_ids))
     if commit_id is not None:
         query = query.where((Job.head_commit_id == commit_id) | (Job.base_commit_id == commit_id))
+    return [RunContext(*row) for row in session.execute(query)]
+
+
+def contexts(session: Session, run_ids: Collection[int]) -> Sequence[RunContext]:
+    """Return these runs with what names them; one that is not there is left out."""
+    query = _with_context().options(*_UNREAD).where(Run.id.in_(run_ids))
     return [RunContext(*row) for row in session.execute(query)]
 
 
@@ -553,14 +558,23 @@ def _with_context() -> Select[*tuple[Any, ...]]:
     )
 
 
-def invocation_counts(session: Session, run_ids: Collection[int]) -> dict[int, tuple[int, int]]:
-    """Return how many invocations each run has and how many are void; a run without any is left out."""
+class InvocationCounts(NamedTuple):
+    """How many invocations a run has, how many of them are void, and how many succeeded, void or not."""
+
+    n: int = 0
+    n_void: int = 0
+    n_ok: int = 0
+
+
+def invocation_counts(session: Session, run_ids: Collection[int]) -> dict[int, InvocationCounts]:
+    """Return what each run has of invocations; a run without any is left out."""
+    is_ok = Invocation.status == "ok"
     rows = session.execute(
-        select(Invocation.run_id, func.count(), func.count().filter(WHOLLY_VOID))
+        select(Invocation.run_id, func.count(), func.count().filter(WHOLLY_VOID), func.count().filter(is_ok))
         .where(Invocation.run_id.in_(run_ids))
         .group_by(Invocation.run_id)
     )
-    return {run_id: (int(count), int(void)) for run_id, count, void in rows}
+    return {run_id: InvocationCounts(*counts) for run_id, *counts in rows}
 
 
 def invocation_tally(session: Session, run_id: int) -> Sequence[tuple[str, str, bool, int]]:

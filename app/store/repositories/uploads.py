@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import func, select
@@ -143,6 +144,13 @@ def with_context(session: Session, upload_id: int) -> UploadContext | None:
         .where(Upload.id == upload_id)
     ).one_or_none()
     return UploadContext(row[0], row[1], row[2], row[3]) if row else None
+
+
+def first_result(session: Session, upload_id: int) -> tuple[datetime, str | None] | None:
+    """Return when the upload's first result was measured, and on which branch; None where it has none."""
+    query = select(Result.measured_at, Result.branch).where(Result.upload_id == upload_id)
+    row = session.execute(query.order_by(Result.id).limit(1)).one_or_none()
+    return (row[0], row[1]) if row else None
 
 
 def n_results(session: Session, upload_id: int) -> int:

@@ -158,6 +158,7 @@ def test_stored_sides_are_compared_and_those_that_are_none_refused(
         "+100",
         "%",
         "1.500",
+        "ms",
         "3.000",
         "ms",
         "2",

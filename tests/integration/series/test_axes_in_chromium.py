@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Browser
 
-from tests.factories.histories import Poster
+from tests.factories.histories import Poster, sha
 from tests.integration.history.conftest import Branch, branch
 from tests.integration.series.conftest import grown
 from tests.integration.series.test_in_chromium import Window, address, browser
@@ -99,6 +99,24 @@ def test_the_unit_is_said_once_and_its_steps_are_round(
     found = labels(window)
     assert unit(window) == above
     assert " ".join(some) in " ".join(ticks(found)), ticks(found)
+
+
+@pytest.mark.parametrize(
+    ("values", "query"),
+    [
+        ([1e300, -1e300], ""),
+        ([0.3, 0.30000000000000004], ""),
+        ([5e-324, 1e-323], "?log=1"),
+        ([1e-300, 1e300], f"?relative={sha(0)}"),
+    ],
+)
+def test_whatever_is_stored_has_an_axis_of_few_labels_unlike_each_other(
+    window: Window, poster: Poster, values: list[float], query: str
+) -> None:
+    posted(poster, values, "1")
+    told = ticks(labels(window, f"/series/1{query}"))
+    assert 2 <= len(told) == len(set(told)) <= 12, told
+    assert not {"NaN", "Infinity"} & set(told)
 
 
 @pytest.mark.parametrize("query", ["", "?log=1"])

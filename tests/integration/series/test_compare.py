@@ -119,7 +119,12 @@ def test_both_columns_have_the_unit(two: Poster) -> None:
 
 def test_a_comparison_with_one_side_says_what_is_missing(two: Poster) -> None:
     assert "Choose a head, too." in Page(look(two, f"?base={sha(0)}")).text
+    assert "Choose a base and a head, too." in Page(look(two, "?base_device_class=cpu-better")).text
     assert "Choose" not in Page(look(two, "")).text
+
+
+def test_a_project_that_is_not_there_is_not_found(two: Poster) -> None:
+    look(two, "?project=unknown&base=main&head=main", status=404)
 
 
 def test_what_is_neither_commit_nor_branch_is_told_beside_the_form(two: Poster) -> None:

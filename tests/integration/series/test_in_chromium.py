@@ -45,6 +45,10 @@ class Window:
         """Return the path and query that the window has now; what Playwright tells of them comes later."""
         return self.page.evaluate("location.pathname + location.search")
 
+    def whole_address(self) -> str:
+        """Return where the window is, with what a link leads to."""
+        return self.here() + self.page.evaluate("location.hash")
+
     def point(self, share: float) -> None:
         """Put the pointer over the chart, this far to the right."""
         self.page.mouse.move(*self.place(share))

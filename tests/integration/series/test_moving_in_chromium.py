@@ -114,6 +114,33 @@ def test_the_way_back_leads_from_a_part_to_the_one_before(window: Window) -> Non
     assert window.here() == "/series/1?first=15&last=44"
 
 
+def test_what_a_link_leads_to_stays_in_the_address(window: Window) -> None:
+    window.open("/series/1#missed")
+    assert window.whole_address() == "/series/1#missed"
+    window.page.get_by_label("by time").check()
+    assert window.whole_address() == "/series/1?time=1#missed"
+
+
+def test_the_address_of_a_refused_form_is_that_of_the_series_on_its_branch(
+    browser: Browser, address: str, poster: Poster
+) -> None:
+    grown(poster, noisy(6))
+    page = browser.new_page(extra_http_headers={"Authorization": f"Bearer {poster.token}"})
+    its = Window(page, address)
+    its.open("/series/1#missed")
+    page.locator("#missed summary").click()
+    page.get_by_label("First commit of the new level").fill("f" * 12)
+    page.get_by_role("button", name="Tell").click()
+    page.get_by_role("alert").wait_for()
+    page.wait_for_selector(".canvas .u-over")
+    assert its.whole_address() == "/series/1?branch=main"
+    page.reload()
+    page.wait_for_selector(".canvas .u-over")
+    assert its.whole_address() == "/series/1?branch=main"
+    assert page.get_by_role("alert").count() == 0
+    page.close()
+
+
 def test_other_choices_are_no_steps_of_the_way_back(window: Window) -> None:
     window.open("/series/1")
     before = window.page.evaluate("history.length")

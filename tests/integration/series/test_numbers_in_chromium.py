@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
+from app.reports.quantities import between, quantity
 from app.web.picture_scale import ladder
-from app.web.series_words import range_text, value_text
 from app.web.static import static_text
+from app.web.ticks import ticks
 from tests.integration.web.test_in_chromium import browser, needs_chromium
 
 pytestmark = needs_chromium
@@ -40,7 +41,7 @@ def told(page: Page, unit: str, call: str, *given: Any) -> Any:
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("value", VALUES)
 def test_a_value_is_told_as_in_the_table(page: Page, unit: str, value: float) -> None:
-    assert told(page, unit, "told", value) == value_text(value, unit)
+    assert told(page, unit, "told", value) == quantity(value, unit)
 
 
 RANGES = [
@@ -48,13 +49,13 @@ RANGES = [
     for unit in UNITS
     for value in VALUES
     for share in (1.0001, 1.009, 1.5, 30.0)
-    if "e" not in range_text(value, value * share, unit).removesuffix(unit)
+    if "e" not in between(value, value * share, unit).removesuffix(unit)
 ]
 
 
 @pytest.mark.parametrize(("unit", "low", "high"), RANGES)
 def test_a_range_has_the_digits_of_the_table(page: Page, unit: str, low: float, high: float) -> None:
-    assert told(page, unit, "between", low, high) == range_text(low, high, unit)
+    assert told(page, unit, "between", low, high) == between(low, high, unit)
 
 
 def test_a_range_of_whole_numbers_has_all_of_their_digits(page: Page) -> None:
@@ -80,3 +81,11 @@ def test_ticks_of_a_logarithmic_axis_are_round(
         "([low, high]) => ticksOf(numbersOf([[0, 1, '']])).logarithmic(low, high)", [low, high]
     )
     assert found == wanted
+
+
+@pytest.mark.parametrize(("low", "high"), [(11.2, 14.8), (1.0, 1.7), (300.1, 302.9), (2.0, 7.9)])
+def test_the_chart_has_the_steps_of_the_picture(page: Page, low: float, high: float) -> None:
+    found = page.evaluate(
+        "([low, high]) => ticksOf(numbersOf([[0, 1, '']])).logarithmic(low, high)", [low, high]
+    )
+    assert found == pytest.approx(ticks(low, high, "widgets").values)

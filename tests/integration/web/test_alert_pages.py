@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import inspect, select
+from sqlalchemy.orm import Session
 
 from app.services.access import Role
-from app.store.tables import Alert, Commit
+from app.store.tables import Alert, AlertChange, ChangePoint, Commit, Series
+from app.web.alerts_wanted import AlertsWanted
 from app.wiring import Service
 from tests.factories.browser import SAME_ORIGIN, Page, browser, shown
 from tests.factories.histories import sha, stepped
@@ -79,10 +84,23 @@ def test_a_comment_is_kept_when_nothing_was_chosen(ada: TestClient) -> None:
 
 
 def test_a_refused_answer_to_one_keeps_state_owner_and_comment(ada: TestClient, two: list[int]) -> None:
-    page = send(ada, f"/alerts/{two[0]}", state="accepted", owner="team-x", had="", comment=" ")
-    assert '<option value="accepted" selected>' in page.html
+    page = send(ada, f"/alerts/{two[0]}", state="noise", owner="team-x", had="", comment="x" * 2_001)
+    assert "2000 are stored at the most" in page.text
+    assert fields(page)["comment"]["value"] == "x" * 2_001
+    assert '<option value="noise" selected>' in page.html
     assert fields(page)["owner"]["value"] == "team-x"
     assert fields(page)["had"]["value"] == ""
+
+
+def test_an_answer_to_several_of_which_one_is_gone_keeps_what_was_typed_and_answers_none(
+    team: Team, ada: TestClient, two: list[int]
+) -> None:
+    form = {f"alert {two[0]}": "on", "alert 4711": "on", "take": "1", "comment": "the cache"}
+    page = send(ada, "/alerts", **form)
+    assert "there is no alert 4711 that you may see" in page.text
+    assert "checked" in fields(page)[f"alert {two[0]}"]
+    assert fields(page)["comment"]["value"] == "the cache"
+    assert team.alerts(owner="ada") == []
 
 
 @pytest.mark.parametrize("name", ["alert ²", "alert 99999999999999999999", "alert x", "alert -1", "alert "])
@@ -135,6 +153,10 @@ def test_nobody_in_particular_has_no_alerts_of_their_own(
     assert "Anybody's Nobody's ada" in page.text
 
 
+def test_ones_own_and_nobodys_are_offered_also_where_nobody_has_any(ada: TestClient) -> None:
+    assert "Anybody's Mine Nobody's" in shown(ada, "/alerts").text
+
+
 def test_people_of_the_project_are_suggested_as_owners_and_others_are_taken(
     team: Team, ada: TestClient, two: list[int]
 ) -> None:
@@ -149,6 +171,37 @@ def test_people_of_the_project_are_suggested_as_owners_and_others_are_taken(
     answer = {"owner": "somebody else", "had": ""}
     assert ada.post(f"/alerts/{two[0]}", data=answer, headers=SAME_ORIGIN).status_code == 303
     assert [alert["id"] for alert in team.alerts(owner="somebody else")] == [two[0]]
+
+
+def test_a_token_is_not_told_who_the_people_of_a_project_are(
+    team: Team, service: Service, ada: TestClient, two: list[int], admin_token: str
+) -> None:
+    team.post(f"alerts/{two[1]}", owner="team-x")
+    page = shown(browser(service, admin_token), f"/alerts/{two[0]}")
+    suggested = page.html.partition('<datalist id="people">')[2].partition("</datalist>")[0]
+    assert suggested == '<option value="team-x">'
+
+
+def copied(session: Session, row: Series | ChangePoint, **changed: Any) -> int:
+    """Store a row once more with this changed, and return its id."""
+    kept = {its.key: getattr(row, its.key) for its in inspect(type(row)).column_attrs if its.key != "id"}
+    copy = type(row)(**kept | changed)
+    session.add(copy)
+    session.flush()
+    return copy.id
+
+
+def test_a_row_tells_all_devices_on_which_it_became_worse(
+    ada: TestClient, service: Service, two: list[int]
+) -> None:
+    with service.database.session() as session:
+        told = select(ChangePoint).join(AlertChange).where(AlertChange.alert_id == two[0])
+        change = session.scalars(told).one()
+        for name in ("cpu-a", "cpu-b", "cpu-c"):
+            its = copied(session, session.get_one(Series, change.series_id), device_class=name)
+            change_id = copied(session, change, series_id=its)
+            session.add(AlertChange(alert_id=two[0], change_point_id=change_id))
+    assert "on cpu-a, cpu-b, cpu-c and cpu-test-2t ·" in shown(ada, "/alerts").text
 
 
 def test_rows_tell_device_author_and_the_branch_where_it_is_not_the_projects(
@@ -186,6 +239,30 @@ def test_the_way_back_leads_to_the_list_that_the_alert_was_found_in_also_after_a
     assert found_in in send(ada, here, state="accepted", back=found_in).links
     elsewhere = shown(ada, f"{here}?back=https://evil.example/")
     assert not any("evil" in link for link in elsewhere.links)
+
+
+OWNER = "山田太郎" * 15
+
+
+def test_the_way_back_may_be_as_long_as_an_address_is_of_the_longest_owners(
+    team: Team, ada: TestClient, two: list[int]
+) -> None:
+    here, found_in = f"/alerts/{two[0]}", AlertsWanted(owner=OWNER).address()
+    team.post(f"alerts/{two[0]}", owner=OWNER)
+    answer = ada.post(here, data={"comment": "seen", "back": found_in}, headers=SAME_ORIGIN)
+    assert found_in in shown(ada, answer.headers["location"]).links
+    assert listed(shown(ada, found_in)) == [two[0]]
+
+
+@pytest.mark.parametrize("back", [f"/alerts?owner={'x' * 501}", "/alerts?owner=a\x00b", "\x00", "x" * 9_000])
+def test_a_way_back_that_cannot_be_gone_is_left_out_after_an_answer(
+    ada: TestClient, two: list[int], back: str
+) -> None:
+    here = f"/alerts/{two[0]}"
+    answer = ada.post(here, data={"comment": "seen", "back": back}, headers=SAME_ORIGIN)
+    assert answer.headers["location"] == here
+    form = {f"alert {two[0]}": "on", "comment": "seen", "next": back}
+    assert ada.post("/alerts", data=form, headers=SAME_ORIGIN).headers["location"] == "/alerts"
 
 
 # --- changes that were missed ---
@@ -230,6 +307,19 @@ def test_a_missed_change_that_was_told_before_says_so(team: Team, ada: TestClien
     page = send(ada, f"{missed_path(team)}/missed", **(form | {"note": "second"}))
     assert "somebody has told of" in page.text
     assert fields(page)["note"]["value"] == "second"
+
+
+def test_of_many_missed_changes_the_newest_are_listed(
+    team: Team, ada: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.store.repositories.quality.MOST_MISSED", 2)
+    for n in (12, 15, 18):
+        form = {"commit": sha(n), "branch": "main", "note": f"note {n}"}
+        ada.post(f"{missed_path(team)}/missed", data=form, headers=SAME_ORIGIN)
+    text = shown(ada, missed_path(team)).text
+    assert "note 18" in text
+    assert "note 15" in text
+    assert "note 12" not in text
 
 
 # --- signing in from here ---

@@ -18,7 +18,7 @@ from app.services.access import Scope, issue_token
 from app.services.render_report import store_report
 from app.store.repositories import checks as check_rows
 from app.store.repositories import projects
-from app.store.tables import Alert, Check
+from app.store.tables import Alert, Check, Repository
 from app.wiring import Service
 from tests.factories import results, stored
 from tests.factories.browser import Page, browser, counted, shown
@@ -50,6 +50,20 @@ def small(conclusion: bool = True) -> CheckResult:
 
 
 # --- the list ---
+
+
+def test_only_who_may_have_something_measured_is_led_there_from_an_empty_list(service: Service) -> None:
+    with service.database.session() as session:
+        its = projects.project(session, "acme/vision")
+        session.add(
+            Repository(external_id=5, slug="acme/vision", branch="main", project_id=its.id, is_connected=True)
+        )
+        asks, reads = (
+            issue_token(session, str(scope), [scope]) for scope in (Scope.JOBS_CREATE, Scope.RESULTS_READ)
+        )
+    told = "Have something measured"
+    assert told in shown(browser(service, asks), "/?project=acme/vision").text
+    assert told not in shown(browser(service, reads), "/?project=acme/vision").text
 
 
 def test_empty_list_says_what_to_run(reader: TestClient) -> None:
@@ -120,7 +134,7 @@ def test_list_of_finished_checks_stands_still(reader: TestClient, service: Servi
 def test_project_filter_offers_every_project_and_shows_one(reader: TestClient, service: Service) -> None:
     store(service, results.passed(), replace(results.improved(), project="acme/language & more"))
     everything = shown(reader, "/")
-    assert "/?project=acme/language%20%26%20more" in everything.links
+    assert "/?project=acme%2Flanguage+%26+more" in everything.links
     one = shown(reader, "/?project=acme/language%20%26%20more")
     assert "2 improved" in one.text
     assert "48 of 48" not in one.text
@@ -151,10 +165,10 @@ def test_project_filter_shows_some_projects_the_chosen_among_them_and_folds_the_
     page = shown(reader, "/?project=acme/p15")
     assert "12 more" in page.text
     before_the_fold = page.html.partition("<summary>12 more")[0]
-    assert "/?project=acme/p07" in before_the_fold
-    assert "/?project=acme/p08" not in before_the_fold
-    assert '<a href="/?project=acme/p15" aria-current="true">' in before_the_fold
-    assert page.links.count("/?project=acme/p15") == 1
+    assert "/?project=acme%2Fp07" in before_the_fold
+    assert "/?project=acme%2Fp08" not in before_the_fold
+    assert '<a href="/?project=acme%2Fp15" aria-current="true">' in before_the_fold
+    assert page.links.count("/?project=acme%2Fp15") == 1
 
 
 def test_home_leads_to_the_alerts_that_it_does_not_show(reader: TestClient, service: Service) -> None:

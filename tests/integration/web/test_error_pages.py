@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, OperationalError
 
+from app.domain.errors import DataError as OurDataError
 from app.wiring import Service
-from tests.factories.browser import Page, browser
+from tests.factories.browser import SAME_ORIGIN, Page, browser
 
 pytestmark = pytest.mark.postgres
 
@@ -40,20 +41,61 @@ def test_a_parameter_that_is_wrong_is_told_in_words(window: TestClient, address:
         assert inside not in answer.text
 
 
-@pytest.mark.parametrize("kind", [DataError, IntegrityError])
-def test_what_the_database_refuses_is_a_page_for_a_browser_and_json_for_a_program(
-    window: TestClient, monkeypatch: pytest.MonkeyPatch, kind: type[DBAPIError]
+class RefusedError(Exception):
+    """What PostgreSQL says, with its state."""
+
+    def __init__(self, sqlstate: str) -> None:
+        super().__init__("PostgreSQL says what is inside")
+        self.sqlstate = sqlstate
+
+
+@pytest.mark.parametrize(
+    ("kind", "sqlstate", "status", "code", "words"),
+    [
+        (DataError, "22003", 422, "bad_value", "cannot be stored or looked for"),
+        (IntegrityError, "23505", 422, "bad_value", "It does not fit what is stored"),
+        (OperationalError, "54000", 422, "bad_value", "cannot be stored or looked for"),
+        (OperationalError, "53100", 507, "disk_full", "disk is full"),
+        (OperationalError, "57P01", 503, "unavailable", "this page tries again by itself"),
+    ],
+)
+def test_what_the_database_does_not_do_is_a_page_for_a_browser_json_for_a_program_and_logged_for_both(
+    window: TestClient,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    kind: type[DBAPIError],
+    sqlstate: str,
+    status: int,
+    code: str,
+    words: str,
 ) -> None:
     def refused(*_: object, **__: object) -> None:
-        raise kind("select", {}, ValueError("PostgreSQL says what is inside"))
+        raise kind("select", {}, RefusedError(sqlstate))
 
     monkeypatch.setattr("app.web.checks.list_checks", refused)
     answer = window.get("/")
-    assert answer.status_code == 422
+    assert answer.status_code == status
     assert answer.headers["content-type"].startswith("text/html")
-    assert "cannot be stored or looked for" in Page(answer.text).text
+    assert words in Page(answer.text).text
     assert "inside" not in answer.text
-    assert window.get("/", headers={"Accept": "*/*"}).json()["code"] == "bad_value"
+    assert ('http-equiv="refresh"' in answer.text) == (status == 503), (
+        "what stays as it is is not asked again"
+    )
+    assert [line.message for line in caplog.records if "inside" in line.message] != []
+    told = window.get("/", headers={"Accept": "*/*"})
+    assert (told.status_code, told.json()["code"]) == (status, code)
+
+
+def test_a_form_that_cannot_be_taken_is_not_called_an_address(
+    window: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise OurDataError("the cache is too small")
+
+    monkeypatch.setattr("app.web.sign_in.sign_out", refused)
+    answer = window.post("/sign-out", headers=SAME_ORIGIN)
+    assert answer.status_code == 422
+    assert "This cannot be taken so The cache is too small" in Page(answer.text).text
 
 
 @pytest.mark.parametrize(

@@ -50,4 +50,19 @@ def test_what_is_looked_for_counts_what_it_leaves_out(reader: TestClient) -> Non
 def test_a_value_that_is_chosen_beyond_those_that_are_offered_is_there(reader: TestClient) -> None:
     page = shown(reader, f"/series?benchmark=case{ALL - 1}")
     assert f"case{ALL - 1} " in page.text
+    assert f"… and {MORE - 1} more" in page.text
+
+
+def test_a_value_that_is_chosen_and_nothing_has_is_none_of_those_that_are_counted(reader: TestClient) -> None:
+    page = shown(reader, "/series?benchmark=nosuch")
+    assert "nosuch" in page.text
     assert f"… and {MORE} more" in page.text
+
+
+def test_more_values_than_are_ever_offered_are_to_be_looked_for(
+    reader: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.services.explore_series.ALL_OF_A_FACET", ALL - 3)
+    page = shown(reader, "/series?whole=benchmark")
+    assert "… and 3 more: look for them by their words" in page.text
+    assert not any("whole=" in link for link in page.links)

@@ -116,4 +116,5 @@ def test_what_is_pressed_is_large_enough_to_be_hit(
     browser: Browser, address: str, path: str, width: int
 ) -> None:
     page = signed_in(browser, address, path, width)
+    assert page.locator(PRESSED).count() > 0
     assert page.evaluate(SMALL, PRESSED) == 0

@@ -110,6 +110,28 @@ def test_token_of_the_project_is_shown_once_and_stays_when_its_maker_leaves(
     assert browser(peopled).get("/api/v1/checks", headers=headers).status_code == 401
 
 
+NEW = {"name": "ci", "days": "30", "scope results:read": "on"}
+SECRET = "ratchet_[0-9a-f]{12}_[0-9a-f]{64}"
+
+
+def test_another_page_that_is_loaded_before_that_of_a_new_token_leaves_the_token_to_be_shown(
+    ada: TestClient,
+) -> None:
+    assert ada.post(f"{PATH}/tokens", data=NEW, headers=SAME_ORIGIN).status_code == 303
+    assert not re.search(SECRET, ada.get("/me").text)
+    page = ada.get(PATH)
+    assert re.search(SECRET, page.text)
+    assert page.headers["cache-control"] == "no-store"
+    assert not ada.cookies.get("ratchet_issued")
+
+
+def test_to_sign_out_takes_a_token_that_was_not_shown_from_the_browser(ada: TestClient) -> None:
+    ada.post(f"{PATH}/tokens", data=NEW, headers=SAME_ORIGIN)
+    assert ada.cookies.get("ratchet_issued")
+    ada.post("/sign-out", headers=SAME_ORIGIN)
+    assert not list(ada.cookies)
+
+
 @pytest.mark.parametrize("name", ["zoe", "Zoe", "zoe/ci", "github"])
 def test_token_is_not_called_as_somebody_else_is(ada: TestClient, name: str) -> None:
     page = send(ada, "tokens", name=name, days="30", **{"scope results:read": "on"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -9,10 +10,11 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select
 
 from app.services.access import Scope
-from app.store.tables import Invocation, Result
+from app.store.repositories import run_list
+from app.store.tables import Attempt, Invocation, Result
 from app.wiring import Service
 from tests.factories import results, stored
-from tests.factories.browser import shown
+from tests.factories.browser import Page, counted, shown
 from tests.factories.histories import sha
 from tests.factories.posted_results import bound_token, post_results, posted_document, posted_result
 
@@ -81,6 +83,33 @@ def test_what_is_no_commit_is_told_beside_the_field(both: TestClient) -> None:
     assert answer.status_code == 400
     assert "is no commit: give at least 7 hexadecimal digits" in answer.text
     assert 'value="main"' in answer.text
+    (message,) = (its for tag, its in Page(answer.text).elements if its.get("role") == "alert")
+    (field,) = (its for tag, its in Page(answer.text).elements if its.get("name") == "commit")
+    assert (field["aria-invalid"], field["aria-describedby"]) == ("true", message["id"])
+
+
+def test_a_place_that_is_none_in_the_list_is_told_and_leads_to_the_newest(both: TestClient) -> None:
+    answer = both.get("/runs?project=acme/vision&before=123")
+    assert answer.status_code == 400
+    page = Page(answer.text)
+    assert "is no place in the list" in page.text
+    assert "/runs?project=acme%2Fvision" in page.links
+    assert "upload-1" not in page.text
+    assert "aria-invalid" not in page.html
+
+
+def test_a_device_class_that_the_project_lacks_is_marked_among_its_own(both: TestClient) -> None:
+    page = shown(both, f"/runs?project=acme/vision&device_class={DEVICE}")
+    chosen = [its["href"] for tag, its in page.elements if tag == "a" and its.get("aria-current") == "true"]
+    assert f"/runs?project=acme%2Fvision&device_class={DEVICE}" in chosen
+    assert "/runs?project=acme%2Fvision&device_class=cpu-better" in page.links
+
+
+def test_a_device_class_may_have_any_number_of_series(
+    both: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_list, "_series", lambda *_: range(70_000))
+    assert runs_of(both, "?device_class=cpu-better") == ["upload-2", "upload-1"]
 
 
 def test_nothing_is_found_where_nothing_was_measured(both: TestClient) -> None:
@@ -121,3 +150,48 @@ def test_a_run_whose_every_invocation_failed_is_nowhere_called_measured(
     assert "Job 1, nothing measured" in page.text
     assert page.text.count("failed It ended with exit status 3 ") == 52
     assert "came to its end" not in page.text
+
+
+def line_of(page: Page, run: str) -> str:
+    (its,) = (line for line in re.findall(r"<li>.*?</li>", page.html, re.DOTALL) if f'"/runs/{run}"' in line)
+    return its
+
+
+def test_an_old_run_reads_the_same_however_the_list_is_narrowed(reader: TestClient, service: Service) -> None:
+    case = results.untold("resize", None)
+    going_on = {"state": "running", "finished_at": None}
+    here, elsewhere = (
+        results.check(None, results.suite(case, device_class=name, **going_on))
+        for name in (DEVICE, "cpu-better")
+    )
+    with service.database.session() as session:
+        for check in (results.regressed(), *[elsewhere] * 51, here):
+            stored.check(session, check)
+        attempt = session.get_one(Attempt, 1)
+        attempt.number, attempt.outcome = 2, "lost"
+        attempt.reason, attempt.message = "lease_expired", "nothing was heard of it"
+    newest = shown(reader, "/runs")
+    (older,) = (link for link in newest.links if "before=" in link)
+    narrowed = shown(reader, f"/runs?device_class={DEVICE}")
+    assert line_of(narrowed, "1") == line_of(shown(reader, older), "1")
+    assert "Lease expired: nothing was heard of it" in narrowed.text
+    assert "52 invocations, 4 void · attempt 2 of " in narrowed.text
+
+
+def test_the_list_costs_the_same_statements_however_many_runs_failed(
+    reader: TestClient, service: Service
+) -> None:
+    sent = []
+    for n in (1, 4):
+        with service.database.session() as session:
+            for _ in range(n):
+                stored.check(session, results.regressed())
+            for one in session.scalars(select(Invocation)):
+                one.status, one.reason, one.exit_code = "failed", "exit_code: 3", 3
+        with counted(service.database.engine) as statements:
+            page = shown(reader, "/runs?project=acme/vision")
+        sent.append(len(statements))
+    assert page.text.count("benchmark failed inference on") == 5
+    assert sent[0] == sent[1]
+    assert sum("project.name = " in statement for statement in statements) == 1
+    assert not any("history" in statement for statement in statements)

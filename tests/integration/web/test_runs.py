@@ -106,7 +106,7 @@ def test_what_other_programs_spoiled_is_void_in_part(reader: TestClient, service
         row.void, row.void_reason = True, "host_cpu: 1.4 of them, where 0.5 may be"
     page = shown(reader, "/runs/1")
     assert "1 void in part Gating results" in page.text
-    assert "Another is void in part: other programs kept the processors busy." in page.text
+    assert "One is void in part: other programs kept the processors busy." in page.text
     assert "void in part Other programs kept the host's processors busy: 1.4 of them" in page.text
 
 
@@ -219,7 +219,7 @@ def test_names_of_a_run_are_text(reader: TestClient, service: Service) -> None:
     assert "<script>alert(1)</script>" in page.text
     assert not [tag for tag, _ in page.elements if tag in ("img", "i")]
     scripts = [attributes["src"] for tag, attributes in page.elements if tag == "script"]
-    assert [script.rpartition("/")[2] for script in scripts] == ["suggest.js", "keys.js"]
+    assert [script.rpartition("/")[2] for script in scripts] == ["suggest.js", "keys.js", "times.js"]
 
 
 @pytest.mark.parametrize("path", ["/runs/7", "/runs/x", "/runs/0"])

@@ -15,9 +15,10 @@ from app.domain.verdicts import Conclusion, Verdict
 from app.reports.html import render_report
 from app.wiring import Service
 from tests.factories import results, stored
-from tests.factories.histories import sha
+from tests.factories.histories import Poster, sha, stepped
 from tests.factories.posted_results import post_results, posted_document, posted_result
 from tests.factories.serving import served
+from tests.integration.series.conftest import grown
 from tests.integration.web.test_in_chromium import browser, needs_chromium
 
 pytestmark = [pytest.mark.postgres, *needs_chromium]
@@ -36,8 +37,8 @@ TOO_LOW = """
 """
 
 UNNAMED = """
-  () => [...document.querySelectorAll('.scroll')]
-    .filter(one => one.tabIndex || one.getAttribute('role') !== 'region' || !one.getAttribute('aria-label'))
+  () => [...document.querySelectorAll('.scroll, .canvas:has(svg), .canvas[tabindex]')]
+    .filter(one => one.tabIndex || !one.matches('[role=region], [role=img]') || !one.getAttribute('aria-label'))
     .map(one => one.outerHTML.slice(0, 80))
 """
 
@@ -84,6 +85,28 @@ def test_links_in_rows_are_as_high_as_a_finger_needs(phone: BrowserContext) -> N
 
 def test_what_scrolls_sideways_can_be_reached_by_keys_and_has_a_name(phone: BrowserContext) -> None:
     assert [(path, bad) for path, page in each_page(phone) if (bad := page.evaluate(UNNAMED))] == []
+
+
+def test_a_chart_can_be_reached_by_keys_and_has_a_name_also_where_no_script_runs(
+    browser: Browser, service: Service, client: TestClient, admin_token: str
+) -> None:
+    poster = Poster(client, service, admin_token)
+    grown(poster, stepped(60, 30, 0.2))
+    headers = {"Authorization": f"Bearer {admin_token}"}
+    page = browser.new_page(java_script_enabled=False)
+    page.set_content(client.get(f"/series/{poster.series}", headers=headers).text)
+    assert page.get_by_role("region", name="Chart").count() == 1
+    assert page.evaluate(UNNAMED) == []
+    page.set_content(client.get(f"/series/{poster.series}?first=900", headers=headers).text)
+    assert page.get_by_text("The history has no rows").count() == 1
+    assert page.locator(".canvas[tabindex]").count() == 0, "a sentence needs no keys"
+    page.close()
+    with served(service) as address:
+        scripted = browser.new_page(extra_http_headers=headers)
+        scripted.goto(f"{address}/series/{poster.series}")
+        scripted.wait_for_selector(".canvas .u-over")
+        assert scripted.evaluate(UNNAMED) == []
+        scripted.close()
 
 
 def test_the_parts_of_a_case_stand_in_their_order_whatever_their_direction(phone: BrowserContext) -> None:

@@ -162,7 +162,7 @@ def test_fold_explains_each_number_with_formula_inputs_and_sources(gemm: Efficie
         ("Model FLOP utilisation", "71.7 → 62.1 %"),
         ("Bandwidth utilisation", "7.8 → 6.7 %"),
         ("Energy per iteration", "1.050 → 1.220 J"),
-        ("Cost per sample", "1.675e-08 → 1.935e-08 EUR"),
+        ("Cost per sample", "1.675e−8 → 1.935e−8 EUR"),
     ]
     made = gemm.explained[0].provenance
     assert made.formula == "model FLOP / (time · devices · peak)"

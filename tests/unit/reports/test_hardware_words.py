@@ -78,7 +78,7 @@ def test_names_are_held_together_and_cannot_reorder_the_sentence():
     ("times", "text"),
     [
         (2.314, "2.31"), (0.61, "0.610"), (12.34, "12.3"), (1234.5, "1234"), (1.0042, "1.004"), (0.98765, "0.988"),
-        (0.00123, "0.00123"), (2.5e7, "2.5e+07"), (None, "–"), (float("inf"), "–"),
+        (0.00123, "0.00123"), (2.5e7, "2.5e7"), (None, "–"), (float("inf"), "–"),
     ],
 )  # fmt: skip
 def test_a_factor_has_three_digits_and_near_one_four(times: float | None, text: str):

@@ -23,6 +23,7 @@ def told(kind: Any, value: Any) -> str:
     ("kind", "value", "wanted"),
     [
         (int, "x", "must be a whole number, not “x”."),
+        (int, "-" + "9" * 5_000, "must be a number of fewer digits, not “-9"),
         (float, "x", "must be a number, not “x”."),
         (bool, "x", "must be 0 or 1, not “x”."),
         (Annotated[int, Field(ge=1)], "0", "must be 1 or more, not “0”."),
@@ -33,7 +34,7 @@ def told(kind: Any, value: Any) -> str:
             "must be without characters that it cannot have, not “b”.",
         ),
         (Annotated[tuple[int, ...], Field(max_length=1)], ("1", "2"), "must be given 1 times at the most"),
-        (dict, "b", "must be written in another way, not “b”."),
+        (dict, "b", "must be something else, not “b”."),
     ],
 )
 def test_each_kind_of_mistake_has_its_words(kind: Any, value: Any, wanted: str) -> None:
@@ -48,6 +49,11 @@ def test_all_words_that_may_stand_there_are_told() -> None:
 def test_a_parameter_that_is_missing_is_not_said_to_be_none() -> None:
     problem = {"type": "missing", "loc": ("query", "project"), "input": None}
     assert parameter_sentence([problem]) == "The parameter “project” is missing."
+
+
+def test_what_is_wrong_with_a_whole_body_is_told_of_it() -> None:
+    problem = {"type": "dict_type", "loc": ("body",), "input": "b"}
+    assert parameter_sentence([problem]) == "The parameter “body” must be something else, not “b”."
 
 
 def test_a_long_value_is_shortened() -> None:

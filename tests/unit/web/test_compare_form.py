@@ -14,6 +14,9 @@ from app.web.compare_form import missing_side
         (("acme", "", ""), ""),
         (("", "", ""), ""),
         (("acme", "main", "main"), ""),
+        (("acme", "", "", "cpu-xeon", ""), "Choose a base and a head, too."),
+        (("acme", "main", "", "", "cpu-xeon"), "Choose a head, too."),
+        (("acme", "main", "main", "cpu-xeon", ""), ""),
     ],
 )
 def test_what_is_missing_is_asked_for(given, told):

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from app.domain.jobs import Outcome
+from app.domain.results import CommitRef
+from app.services.list_runs import RunLine
 from app.services.read_run import InvocationLine
 from app.web import run_outcomes
 
@@ -35,6 +37,31 @@ def invocation(**fields: Any) -> InvocationLine:
     return InvocationLine(**usual | fields)
 
 
+def line(outcome: Outcome | None, n_invocations: int, n_ok: int) -> RunLine:
+    return RunLine(
+        id=1,
+        project="acme/vision",
+        suite="inference",
+        device_class="cpu-test-2t",
+        worker="bench-01",
+        base=None,
+        head=CommitRef("b83e07d1"),
+        attempt=1,
+        max_attempts=1,
+        outcome=outcome,
+        phase="",
+        reason=None,
+        message=None,
+        device_s=1.0,
+        budget_s=60.0,
+        started_at=datetime(2026, 11, 23, tzinfo=UTC),
+        ended_at=None,
+        n_invocations=n_invocations,
+        n_void=0,
+        n_ok=n_ok,
+    )
+
+
 FINE, VOID, PARTLY = (
     invocation(),
     invocation(is_void=True, void_reason="ecc: one"),
@@ -43,19 +70,19 @@ FINE, VOID, PARTLY = (
 
 
 @pytest.mark.parametrize(
-    ("outcome", "statuses", "name"),
+    ("outcome", "n", "n_ok", "name"),
     [
-        (Outcome.OK, ["failed", "timeout"], "benchmark failed"),
-        (Outcome.OK, ["failed", "ok"], "measured"),
-        (Outcome.OK, [], "measured"),
-        (Outcome.LOST, ["failed"], "worker lost"),
-        (None, ["failed"], "running"),
+        (Outcome.OK, 2, 0, "benchmark failed"),
+        (Outcome.OK, 2, 1, "measured"),
+        (Outcome.OK, 0, 0, "measured"),
+        (Outcome.LOST, 1, 0, "worker lost"),
+        (None, 1, 0, "running"),
     ],
 )
 def test_a_run_whose_every_invocation_failed_is_a_benchmark_that_failed(
-    outcome: Outcome | None, statuses: list[str], name: str
+    outcome: Outcome | None, n: int, n_ok: int, name: str
 ) -> None:
-    assert run_outcomes.outcome_word(outcome, statuses).name == name
+    assert run_outcomes.outcome_word(line(outcome, n, n_ok)).name == name
 
 
 @pytest.mark.parametrize(
@@ -64,7 +91,9 @@ def test_a_run_whose_every_invocation_failed_is_a_benchmark_that_failed(
         ([FINE] * 4, "", "None of 4 is void."),
         ([VOID, FINE], ", 1 void", "1 of 2 is void: kept, but not counted, and measured again."),
         ([VOID, VOID, FINE], ", 2 void", "2 of 3 are void: kept, but not counted, and measured again."),
-        ([PARTLY, FINE], ", 1 void in part", "None of 2 is void. Another is void in part"),
+        ([PARTLY, FINE], ", 1 void in part", "None of 2 is void. One is void in part"),
+        ([PARTLY, PARTLY, FINE], ", 2 void in part", "None of 3 is void. 2 are void in part"),
+        ([VOID, PARTLY], ", 1 void, 1 void in part", "measured again. Another is void in part"),
         ([VOID, PARTLY, PARTLY], ", 1 void, 2 void in part", "2 others are void in part: other programs"),
     ],
 )

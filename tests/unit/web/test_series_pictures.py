@@ -22,9 +22,13 @@ from app.services.read_marks import (
 )
 from app.services.read_trend import Trend, TrendChange, TrendPoints
 from app.store.tables import BenchmarkCase, Project, Series
-from app.web.picture_scale import ladder, share_labels, shown_range, tick_labels, with_limits
+from app.web.axis import Axis
+from app.web.picture_scale import ladder, shown_range, with_limits
 from app.web.spark_picture import HEIGHT, WIDTH, spark_picture
+from app.web.ticks import share_labels, tick_labels
 from app.web.trend_picture import trend_picture
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
 def told(values: list[float]) -> TrendPoints:
@@ -174,7 +178,7 @@ def test_it_is_told_in_words_too() -> None:
     assert label == "3 points from 1 ms to 3 ms, the newest 2 ms"
 
 
-@given(st.lists(st.floats(-1e12, 1e12), min_size=2, max_size=60))
+@given(st.lists(FINITE, min_size=2, max_size=60))
 def test_everything_stays_inside_of_the_picture(values: list[float]) -> None:
     drawn = spark_picture(values, [1])
     (line,) = [path for path in ElementTree.fromstring(drawn).iter("path") if path.get("class") == "line"]
@@ -183,6 +187,29 @@ def test_everything_stays_inside_of_the_picture(values: list[float]) -> None:
     assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT for x, y in places)
     low, high = shown_range(values)
     assert low < high
+
+
+@pytest.mark.parametrize("unit", ["s", "1", "widgets", "EUR/s"])
+@given(st.lists(FINITE, min_size=1, max_size=5))
+def test_whatever_is_stored_has_a_picture_with_labels_of_its_own_beside_each_tick(
+    unit: str, values: list[float]
+) -> None:
+    root = ElementTree.fromstring(trend_picture(trend(values, unit=unit)))
+    at_the_left = [
+        text.text for text in root.iter("text") if text.get("class") == "end" and int(text.get("x", "")) < 300
+    ]
+    assert 2 <= len(at_the_left) == len(set(at_the_left))
+    axis = Axis(values, unit, top=8, bottom=76)
+    assert axis.labels.count("<text") == 3
+    assert axis.left < 200
+
+
+def test_values_that_differ_by_their_rounding_are_one_level_with_labels_apart() -> None:
+    values = [0.3, 0.30000000000000004]
+    low, high = shown_range(values)
+    assert (high - low) / 0.3 == pytest.approx(2e-9, rel=1e-3)
+    labels = tick_labels([low, 0.3, high], "s")
+    assert labels == ["299.9999997 ms", "300.0000000 ms", "300.0000003 ms"]
 
 
 def test_a_few_spikes_do_not_press_the_rest_together() -> None:

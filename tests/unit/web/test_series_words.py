@@ -1,4 +1,4 @@
-"""Words of a series' page: numbers as its chart writes them, and what an address asks for in vain."""
+"""Words of a series' page: how far it moved, and what an address asks for in vain."""
 
 from __future__ import annotations
 
@@ -7,26 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.web.series_words import change_text, empty_part, left_out, range_text, value_text
+from app.web.series_words import change_text, empty_part, left_out
 from tests.unit.web.test_series_pictures import change, trend
-
-
-@pytest.mark.parametrize(
-    ("value", "unit", "told"),
-    [
-        (-0.46875, "1", "−0.469"),
-        (-0.00123, "s", "−1.23 ms"),
-        (-2.0, "half-lives", "−2 half-lives"),
-        (1e-300, "1", "1e−300"),
-        (None, "s", "–"),
-    ],
-)
-def test_a_value_has_a_minus_sign_and_no_hyphen(value: float | None, unit: str, told: str) -> None:
-    assert value_text(value, unit) == told
-
-
-def test_a_range_has_minus_signs_too() -> None:
-    assert range_text(-0.00123, 0.0005, "s") == "−1.230 … 0.500 ms"
 
 
 @pytest.mark.parametrize(
@@ -53,7 +35,7 @@ def test_what_is_asked_for_and_not_shown_is_told() -> None:
     its = trend([1.0] * 10)
     assert left_out(replace(its, reference=1.0), "a" * 40, [7], [7, 8]) == []
     assert left_out(its, "", [9, 9], [7]) == [
-        "Series 9 is not drawn: it is not among those that can be, which have the same metric of this benchmark."
+        "Series 9 is not drawn: it is not among those that are offered here."
     ]
     assert left_out(its, "deadbeef", [], []) == [
         "No point on main is of a commit with the whole id deadbeef: values are as they were measured, not relative."
