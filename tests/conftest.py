@@ -47,7 +47,8 @@ class OneProcessForWhatMeasures(LoadScopeScheduling):
     """Hands out the acceptance tests as one, since a CPU is measured by one agent at a time.
 
     Of unit tests, which are many and short, a file at a time is handed out: each piece of work costs the more to hand
-    out the more there are. So are files that start a browser, which they do once. All others go one by one. They begin in their own order, so with the longest piece.
+    out the more there are. So are files that start a browser, which they do once. All others go one by one. They begin
+    in their own order, so with the longest piece.
     """
 
     def _split_scope(self, nodeid: str) -> str:
