@@ -119,8 +119,7 @@ def test_whatever_is_stored_has_an_axis_of_few_labels_unlike_each_other(
     assert not {"NaN", "Infinity"} & set(told)
 
 
-@pytest.mark.parametrize("query", ["", "?log=1"])
-@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize(("width", "query"), [(390, "?log=1"), (1440, "")])
 def test_no_label_is_cut(window: Window, poster: Poster, width: int, query: str) -> None:
     posted(poster, [1e3, 2e7, 3e9, 12_345_678_901.0], "tokens/s")
     window.page.set_viewport_size({"width": width, "height": 900})
