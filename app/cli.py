@@ -162,11 +162,11 @@ def _refuse_misspelt(ctx: click.Context, name: str) -> None:
     """End with the command that was probably meant, where there is one like it."""
     if name in COMMANDS or name.startswith("-"):
         return
-    from difflib import get_close_matches
+    from app.settings.wording import nearest
 
-    near = get_close_matches(name.casefold(), COMMANDS, n=1)
+    near = nearest(name, COMMANDS)
     if near:
-        ctx.fail(f"No such command {name!r}. Did you mean {near[0]!r}?")
+        ctx.fail(f"No such command {name!r}. Did you mean {near!r}?")
 
 
 if __name__ == "__main__":

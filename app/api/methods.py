@@ -60,11 +60,12 @@ class Methods:
 
 def _with_methods(headers: Iterable[tuple[bytes, bytes]], scope: Scope) -> list[tuple[bytes, bytes]]:
     """Return an answer's headers with all methods that the address takes in `Allow`."""
-    taken = {method for method in METHODS if _is_taken({**scope, "method": method})}
+    taken = {method for method in METHODS if is_taken({**scope, "method": method})}
     allowed = sorted(taken | ({"HEAD"} if "GET" in taken else set()))
     others = [(name, value) for name, value in headers if name.lower() != b"allow"]
     return [*others, (b"allow", ", ".join(allowed).encode())]
 
 
-def _is_taken(scope: Scope) -> bool:
+def is_taken(scope: Scope) -> bool:
+    """Tell whether the application answers the address by the method."""
     return any(route.matches(scope)[0] is Match.FULL for route in scope["app"].routes)

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 import httpx
 
@@ -40,7 +40,6 @@ _EXPORT_TIMEOUT_S = 600
 _REPORT_TIMEOUT_S = 120
 PATIENCE_S = 60.0
 _PAUSE_S = 0.5
-_PROJECT = re.compile(r"/api/v1/projects/(.+?)/(?:measure|notifiers)")
 _TOKEN = re.compile(r"[!-~]*")
 _PASSING = (502, 503, 504)
 """Statuses of a service that is away for a moment."""
@@ -80,11 +79,12 @@ class ServiceClient:
 
     def ask_measure(self, project: str, wanted: dict[str, Any]) -> int:
         """Ask for something of a connected repository to be measured, and return the request's id."""
-        return int(self._json("POST", _measure(project), json=wanted)["request"])
+        return int(self._json("POST", _measure(project), project=project, json=wanted)["request"])
 
     def measure(self, project: str, request_id: int) -> dict[str, Any]:
         """Return what came of a request, once something did, or after a while."""
-        return self._json("GET", f"{_measure(project)}/{request_id}", params={"wait": _POLL_S})
+        path = f"{_measure(project)}/{request_id}"
+        return self._json("GET", path, project=project, params={"wait": _POLL_S})
 
     def progress(self, check_id: int, seen: str = "") -> dict[str, Any]:
         """Return how far the check has come, once that differs from what was `seen`, or after a while."""
@@ -122,17 +122,19 @@ class ServiceClient:
 
     def notifiers(self, project: str) -> list[dict[str, Any]]:
         """Return who is told of a project's alerts. Raises AccessError."""
-        return list(self._json("GET", _notifiers(project))["notifiers"])
+        return list(self._json("GET", _notifiers(project), project=project)["notifiers"])
 
     def notifier(self, project: str, name: str) -> dict[str, Any]:
         """Return one notifier with its newest messages. Raises NotFoundError."""
-        return self._json("GET", f"{_notifiers(project)}/{_in_path(name, safe='')}")
+        path = f"{_notifiers(project)}/{_in_path(name, safe='')}"
+        return self._json("GET", path, project=project)
 
     def change_notifier(
         self, project: str, path: str, wanted: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         """Post to an address below a project's notifiers, and return the answer; "" adds one."""
-        return self._json("POST", f"{_notifiers(project)}/{_in_path(path)}".rstrip("/"), json=wanted)
+        address = f"{_notifiers(project)}/{_in_path(path)}".rstrip("/")
+        return self._json("POST", address, project=project, json=wanted)
 
     def trend(self, series_id: int, **wanted: str | int) -> dict[str, Any]:
         """Return the history of a series in the order of its commits. Raises NotFoundError for a branch without one."""
@@ -214,8 +216,13 @@ class ServiceClient:
         assert isinstance(document, dict)
         return document
 
-    def _send(self, method: str, path: str, *, repeatable: bool = False, **options: Any) -> httpx.Response:
-        """Send one request. What may be repeated, as what only reads, is while the service is away: it may restart."""
+    def _send(
+        self, method: str, path: str, *, project: str | None = None, repeatable: bool = False, **options: Any
+    ) -> httpx.Response:
+        """Send one request. What may be repeated, as what only reads, is while the service is away: it may restart.
+
+        `project` is the one that it is about, where its parameters do not name it.
+        """
         give_up_at = time.monotonic() + (self._patience_s if repeatable or method == "GET" else 0)
         while True:
             try:
@@ -228,7 +235,8 @@ class ServiceClient:
                     return response
                 failure = _error(response)
                 if response.status_code not in _PASSING:
-                    raise self._with_near_project(failure, _project(path, options))
+                    named = project or (options.get("params") or {}).get("project")
+                    raise self._with_near_project(failure, named)
             if time.monotonic() > give_up_at:
                 raise failure
             time.sleep(_PAUSE_S)
@@ -275,13 +283,6 @@ def _measure(project: str) -> str:
 
 def _notifiers(project: str) -> str:
     return f"/api/v1/projects/{_in_path(project)}/notifiers"
-
-
-def _project(path: str, options: Mapping[str, Any]) -> str | None:
-    """Return the project that a request names, as a parameter or in its path."""
-    named = (options.get("params") or {}).get("project")
-    in_path = _PROJECT.match(path)
-    return str(named) if named else unquote(in_path.group(1)) if in_path else None
 
 
 def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -116,7 +116,7 @@ def take_answers(
             form=form,
             problem=str(error),
         )
-    return lead_to(request, wanted.address(before=wanted.before), service, session)
+    return lead_to(request, wanted.here, service, session)
 
 
 @router.get("/alerts/{alert_id}")
@@ -141,13 +141,12 @@ def _one(
     alert = read_alert(session, viewer, alert_id, settings=service.settings)
     may_answer = _may_answer(viewer, alert.line.project_id)
     owner = alert.line.owner or ""
-    wanted = wanted_at(back)
     return page(
         request,
         "alert.html",
         status=422 if problem else 200,
         alert=alert,
-        back=wanted.address(before=wanted.before),
+        back=wanted_at(back).here,
         filled={"owner": owner, "had": owner} if form is None else form,
         problem=problem,
         may_answer=may_answer,
@@ -165,8 +164,7 @@ def take_answer(
     form: Form,
 ) -> Response:
     """Answer one alert, and lead back to it."""
-    wanted = wanted_at(form.get("back"))
-    back = wanted.address(before=wanted.before)
+    back = wanted_at(form.get("back")).here
     try:
         answer_alerts(session, answerer, [alert_id], answer_in(form, answerer))
     except DataError as error:

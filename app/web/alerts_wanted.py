@@ -26,6 +26,11 @@ class AlertsWanted:
     owner: Name | None = None
     before: Before = None
 
+    @property
+    def here(self) -> str:
+        """The address of the list as it is."""
+        return self.address(before=self.before)
+
     def address(self, **changed: Any) -> str:
         """Return the address of the list with this changed, from its beginning if nothing is said of `before`."""
         its = replace(self, **{"before": None, **changed})

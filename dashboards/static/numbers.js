@@ -18,19 +18,13 @@ const numbersOf = (ladder, {isCount = false, isSigned = false} = {}) => {
     return isShort(value, short) ? String(short) : value.toPrecision(digits);
   }
 
-  function prefixed(value) {
-    const [, size, symbol] = rung(Math.abs(value));
-    return `${signed(plain(value / size), value)} ${symbol}`.trim();
-  }
+  const inUnit = (value, [, size, symbol]) => `${signed(plain(value / size), value)} ${symbol}`.trim();
+  const prefixed = (value) => inUnit(value, rung(Math.abs(value)));
 
   // Whole numbers are told in full.
   const unitOf = (value) => isCount && Number.isInteger(value) && Math.abs(value) < 1e6 ? [0, 1, ""] : rung(Math.abs(value));
 
-  function told(value) {
-    if (value == null) return "–";
-    const [, size, symbol] = unitOf(value);
-    return `${signed(plain(value / size), value)} ${symbol}`.trim();
-  }
+  const told = (value) => value == null ? "–" : inUnit(value, unitOf(value));
 
   // Two numbers with four digits in the larger, and as many decimals in the other if it is near.
   function alike(first, second) {

@@ -403,19 +403,16 @@ def listed(
 ) -> Sequence[Listed]:
     """Return alerts, the newest first; what is None or empty leaves none out. An `owner` of "" means nobody's."""
     previous = aliased(Commit)
-    n_changes = (
+    standing = (
         select(func.count())
         .select_from(AlertChange)
         .join(ChangePoint, ChangePoint.id == AlertChange.change_point_id)
         .where(AlertChange.alert_id == Alert.id, ChangePoint.state == ChangeState.CONFIRMED)
-        .scalar_subquery()
     )
+    n_changes = standing.scalar_subquery()
     device_classes = (
-        select(func.array_agg(distinct(Series.device_class)))
-        .select_from(AlertChange)
-        .join(ChangePoint, ChangePoint.id == AlertChange.change_point_id)
-        .join(Series, Series.id == ChangePoint.series_id)
-        .where(AlertChange.alert_id == Alert.id, ChangePoint.state == ChangeState.CONFIRMED)
+        standing.join(Series, Series.id == ChangePoint.series_id)
+        .with_only_columns(func.array_agg(distinct(Series.device_class)))
         .scalar_subquery()
     )
     n_checks = (
