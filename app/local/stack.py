@@ -30,7 +30,7 @@ from app.store.repositories import access, fleet
 from app.store.session import Database, answering
 from workers import logs
 
-READY_WITHIN_S = 60.0
+READY_WITHIN_S = 180.0
 _LOOK_EVERY_S = 0.05
 _WATCH_EVERY_S = 1.0
 LOOPBACK = ("127.0.0.1", "localhost", "::1")

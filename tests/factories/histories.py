@@ -14,6 +14,7 @@ from sqlalchemy import func, update
 from app.services.announce_results import TOPIC
 from app.services.relay_outbox import relay_outbox
 from app.store.repositories import projects, series
+from app.store.repositories.projects import CommitFacts
 from app.store.repositories.series import NewResult
 from app.store.tables import Outbox
 from app.tasks import examine_project
@@ -61,12 +62,11 @@ def posted(series_id: int, commit_id: int, value: float) -> NewResult:
 
 def store_all(service: Service, series_id: int, values: Iterable[float], first: int = 0) -> None:
     """Store results of the first project's commits from `first` on, each with its parent, all at once."""
+    stored = list(enumerate(values, first))
+    facts = [CommitFacts(sha(i), sha(i - 1) if i else None, None, None, "", "", None) for i, _ in stored]
     with service.database.session() as session:
-        results = []
-        for i, value in enumerate(values, first):
-            commit = projects.commit(session, 1, sha(i), parent_sha=sha(i - 1) if i else None)
-            results.append(posted(series_id, commit.id, value))
-        series.add_results(session, results)
+        ids = projects.commit_ids(session, 1, facts)
+        series.add_results(session, [posted(series_id, ids[sha(i)], value) for i, value in stored])
 
 
 @dataclass

@@ -8,7 +8,8 @@ import pytest
 
 from tests.factories.checks import SETTINGS, check_request
 from tests.factories.histories import Poster, deliver, sha
-from tests.integration.history.conftest import CASE, LISTING, Branch, branch
+from tests.factories.snapshots import Beginnings
+from tests.integration.history.conftest import CASE, LISTING, OWN, Branch, branch
 from tests.integration.series.conftest import grown
 from tests.integration.series.test_pages import data_of, look
 
@@ -51,8 +52,14 @@ def measure(branch: Branch, commit: int, *, slower: float = 1.0, void: str = "",
 
 
 @pytest.fixture
-def marked(branch: Branch) -> Branch:
+def marked(branch: Branch, beginnings: Beginnings) -> Branch:
     """Eight commits: from the fifth on another machine with a slower control; one void pair, two lost runs."""
+    parts = [branch, branch.poster, branch.agent]
+    beginnings.have(lambda: mark(branch), parts, own=OWN, name=mark)
+    return branch
+
+
+def mark(branch: Branch) -> None:
     agent = branch.agent
     for commit in range(4):
         agent.machine, agent.start = OLD, {"triad": USUAL_S}
@@ -64,7 +71,6 @@ def marked(branch: Branch) -> Branch:
     assert agent.finish("infra_failed", reason="disk_full", retryable=False).status_code == 200
     deliver(branch.poster.service)
     branch.poster.series = branch.poster.get("series", project="acme/vision")["series"][0]["id"]
-    return branch
 
 
 def trend(poster: Poster, **query: Any) -> dict[str, Any]:

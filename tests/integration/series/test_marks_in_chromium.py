@@ -12,7 +12,7 @@ from tests.factories.histories import sha
 from tests.integration.history.conftest import Branch, branch
 from tests.integration.series.test_in_chromium import Window, address, browser
 from tests.integration.series.test_marks import marked
-from tests.integration.web.test_accessibility import RULES
+from tests.integration.web.test_accessibility_in_chromium import RULES
 from tests.integration.web.test_in_chromium import needs_chromium
 
 pytestmark = [pytest.mark.postgres, *needs_chromium]

@@ -14,6 +14,7 @@ from app.wiring import Service
 from tests.factories.histories import PROJECT
 from tests.factories.people import PASSWORD, person
 from tests.factories.serving import served
+from tests.factories.snapshots import Beginnings
 from tests.factories.year import (
     DAYS,
     DEVICES,
@@ -48,8 +49,10 @@ DRAWN_ANEW = f"""
 
 
 @pytest.fixture
-def address(service: Service, client: TestClient, admin_token: str) -> Iterator[str]:
-    plant_a_year(client, service, admin_token)
+def address(
+    service: Service, client: TestClient, admin_token: str, beginnings: Beginnings
+) -> Iterator[str]:
+    beginnings.have(lambda: plant_a_year(client, service, admin_token), [], own=(), name=plant_a_year)
     with service.database.session() as session:
         person(session, "ada", {PROJECT: Role.MAINTAINER})
     with served(service) as its_address:
