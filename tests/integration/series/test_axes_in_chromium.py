@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from tests.factories.histories import Poster, sha
 from tests.integration.history.conftest import Branch, branch
@@ -43,13 +43,20 @@ class Label(NamedTuple):
     align: str
 
 
-@pytest.fixture
-def window(browser: Browser, address: str) -> Iterator[Window]:
-    page = browser.new_page(viewport={"width": 1440, "height": 900}, locale="en-US")
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Page:
+    """One page for all tests, which tells what is written on its canvases."""
+    page = browser.new_page(locale="en-US")
     page.add_init_script(RECORD)
+    return page
+
+
+@pytest.fixture
+def window(page: Page, address: str) -> Iterator[Window]:
+    page.set_viewport_size({"width": 1440, "height": 900})
     its = Window(page, address)
     yield its
-    page.close()
+    its.leave()
     assert its.faults == []
 
 

@@ -33,9 +33,20 @@ class Window:
         self.page, self.address = page, address
         self.faults: list[str] = []
         self.fetched: list[str] = []
-        page.on("pageerror", lambda error: self.faults.append(str(error)))
-        page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
-        page.on("request", lambda request: self.fetched.append(request.url))
+        self._heard = {
+            "pageerror": lambda error: self.faults.append(str(error)),
+            "console": lambda said: self.faults.append(said.text) if said.type == "error" else None,
+            "request": lambda request: self.fetched.append(request.url),
+        }
+        for what, heard in self._heard.items():
+            page.on(what, heard)  # type: ignore[call-overload]  # it has a signature for each name
+
+    def leave(self) -> None:
+        """Leave the page to the next test, as if nothing had been done in it."""
+        self.page.goto("about:blank")
+        self.page.mouse.move(0, 0)
+        for what, heard in self._heard.items():
+            self.page.remove_listener(what, heard)
 
     def open(self, path: str) -> None:
         self.page.goto(self.address + path)
@@ -78,13 +89,19 @@ class Window:
         return float(self.page.locator(".tip b").inner_text().split()[0])
 
 
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Page:
+    """One page for all tests of a file: to make one takes longer than to look at what it shows."""
+    return browser.new_page()
+
+
 @pytest.fixture
-def window(browser: Browser, address: str, poster: Poster) -> Iterator[Window]:
+def window(page: Page, address: str, poster: Poster) -> Iterator[Window]:
     grown(poster, stepped(60, 30, 0.2))
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_viewport_size({"width": 1280, "height": 900})
     its = Window(page, address)
     yield its
-    page.close()
+    its.leave()
     assert its.faults == []
     assert [url for url in its.fetched if not url.startswith(address)] == []
 

@@ -6,26 +6,27 @@ from collections.abc import Iterator
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser
+from playwright.sync_api import Page
 
 from tests.factories.histories import sha
 from tests.integration.history.conftest import Branch, branch
-from tests.integration.series.test_in_chromium import Window, address, browser
+from tests.integration.series.test_in_chromium import Window, address, browser, page
 from tests.integration.series.test_marks import marked
 from tests.integration.web.test_accessibility_in_chromium import RULES
 from tests.integration.web.test_in_chromium import needs_chromium
 
 pytestmark = [pytest.mark.postgres, *needs_chromium]
 
-__all__ = ["address", "branch", "browser", "marked"]
+__all__ = ["address", "branch", "browser", "marked", "page"]
 
 
 @pytest.fixture
-def window(browser: Browser, address: str, marked: Branch) -> Iterator[Window]:
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
+def window(page: Page, address: str, marked: Branch) -> Iterator[Window]:
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.emulate_media(color_scheme="light")
     its = Window(page, address)
     yield its
-    page.close()
+    its.leave()
     assert its.faults == []
 
 

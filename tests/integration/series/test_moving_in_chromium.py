@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from tests.factories.histories import Poster, noisy, stepped
 from tests.integration.series.conftest import grown
@@ -18,15 +18,19 @@ pytestmark = [pytest.mark.postgres, *needs_chromium]
 __all__ = ["address", "browser"]
 
 
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Page:
+    """One page for all tests, of a reader in New York."""
+    return browser.new_page(timezone_id="America/New_York", locale="en-US")
+
+
 @pytest.fixture
-def window(browser: Browser, address: str, poster: Poster) -> Iterator[Window]:
+def window(page: Page, address: str, poster: Poster) -> Iterator[Window]:
     grown(poster, stepped(60, 30, 0.2))
-    page = browser.new_page(
-        viewport={"width": 1440, "height": 900}, timezone_id="America/New_York", locale="en-US"
-    )
+    page.set_viewport_size({"width": 1440, "height": 900})
     its = Window(page, address)
     yield its
-    page.close()
+    its.leave()
     assert its.faults == []
 
 

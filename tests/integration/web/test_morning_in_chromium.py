@@ -49,9 +49,7 @@ DRAWN_ANEW = f"""
 
 
 @pytest.fixture
-def address(
-    service: Service, client: TestClient, admin_token: str, beginnings: Beginnings
-) -> Iterator[str]:
+def address(service: Service, client: TestClient, admin_token: str, beginnings: Beginnings) -> Iterator[str]:
     beginnings.have(lambda: plant_a_year(client, service, admin_token), [], own=(), name=plant_a_year)
     with service.database.session() as session:
         person(session, "ada", {PROJECT: Role.MAINTAINER})
