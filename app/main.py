@@ -31,8 +31,9 @@ from app.api.document import describe, operation_id
 from app.api.errors import add_error_handlers
 from app.api.hub import Hub
 from app.api.methods import Methods
-from app.api.packing import Packed
+from app.api.packing import SMALLEST_B, Packed
 from app.api.recording import Recorded
+from app.api.straight import Reachable, Straight, reachable
 from app.web import add_error_pages, mount_static
 from app.web import router as pages
 from app.wiring import Service
@@ -61,9 +62,12 @@ def serve(app: FastAPI, service: Service) -> None:
 class Application(FastAPI):
     """The application, each of whose requests is recorded, also one that ends in a fault of ours."""
 
+    reachable: Reachable
+    """What a request reaches without going through all of it."""
+
     def build_middleware_stack(self) -> ASGIApp:
         """Return what a request goes through; middleware that is added comes within what answers faults."""
-        return Recorded(Methods(super().build_middleware_stack()))
+        return Recorded(Straight(Methods(super().build_middleware_stack()), self.reachable))
 
 
 def create_app(service: Service | None = None) -> FastAPI:
@@ -75,11 +79,13 @@ def create_app(service: Service | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         generate_unique_id_function=operation_id,
+        # Of its own: `/metrics` and the log have what we tell of requests.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     serve(app, service or Service())
-    app.add_middleware(Packed, minimum_size=2_000)
+    app.add_middleware(Packed, minimum_size=SMALLEST_B)
     add_error_handlers(app)
-    for module in (  # looked through in this order: first what is asked most
+    modules = (  # looked through in this order: first what is asked most
         results,
         series,
         worker,
@@ -96,8 +102,10 @@ def create_app(service: Service | None = None) -> FastAPI:
         health,
         webhooks,
         weekly,
-    ):
+    )
+    for module in modules:
         app.include_router(module.router)
+    app.reachable = reachable(route for module in modules for route in module.router.routes)
     app.include_router(pages)
     mount_static(app)
     add_error_pages(app)

@@ -10,7 +10,8 @@ import hashlib
 
 from fastapi import Request, Response
 
-from app.api.routing import Handler, Route
+from app.api.routing import Route
+from app.api.straight import Handler
 
 PRIVATE = "private, no-cache"
 """Kept by the one who asked alone, and asked for again each time: tokens and rights end."""

@@ -13,6 +13,8 @@ from starlette.middleware.gzip import GZipMiddleware, GZipResponder, IdentityRes
 from starlette.types import Receive, Scope, Send
 
 LEVEL = 1
+SMALLEST_B = 2_000
+"""Answers that are packed."""
 LONGEST = 200
 """Characters of what a request accepts that are looked at."""
 

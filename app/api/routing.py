@@ -4,14 +4,14 @@ A framework gives each thing that waits to a thread of its own, one after the ot
 request a tenth of a millisecond. Here an endpoint names what it needs as a parameter `Annotated[Session, Found(...)]`,
 and all of it is found in the one thread that the endpoint runs in. An endpoint that takes nothing else of a request
 but what a coroutine reads from it, and returns a response, is called without the framework, which would cost it another
-tenth.
+tenth; where its address has no parameters either, `app.api.straight` leads to it.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar, get_args
 
@@ -22,12 +22,11 @@ from fastapi.routing import APIRoute
 from sqlalchemy.orm import Session
 
 from app.api.acquainted import Acquainted
+from app.api.straight import RAISED, Handler
 from app.domain.errors import AccessError, PayloadError, TooLargeError
 from app.wiring import Service
 
 Value = TypeVar("Value")
-
-Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class Asked:
@@ -185,6 +184,8 @@ class Route(APIRoute):
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         self._found = finders(endpoint)
         super().__init__(path, in_one_thread(endpoint, reads=self.READS), **options)
+        self.straight: Handler | None = self.get_route_handler() if self._straight() else None
+        """What answers a request without the framework, where there is nothing to do for that."""
         writing = (self.methods or set()) - {"GET", "HEAD"}
         if self.READS and writing:
             raise TypeError(f"{path} only reads, and takes {', '.join(sorted(writing))}")
@@ -194,6 +195,8 @@ class Route(APIRoute):
         handle = self._straight() or super().get_route_handler()
 
         async def admitted(request: Request) -> Response:
+            if RAISED in request.scope:
+                raise request.scope[RAISED]
             try:
                 return await handle(request)
             except Exception as error:
