@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 LEVEL = 1
 SMALLEST_B = 2_000
-"""Answers that are packed."""
+"""From where on an answer is packed [B]."""
 LONGEST = 200
 """Characters of what a request accepts that are looked at."""
 

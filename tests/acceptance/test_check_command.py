@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.conftest import Check
-from tests.factories.repository import SPIN, ToyRepository
+from tests.factories.repository import SETTINGS, SPIN, ToyRepository
 
 pytestmark = pytest.mark.postgres
 
 BENCH = "benchmarks/bench_spin.py"
+PATIENT = SETTINGS.format(device_minutes=1.0)
+"""Time enough on a machine that is busy; what is plain is told as soon as it is."""
 CASE_KEYS = set(
     (
         "benchmark params metric unit better gating verdict change worse ci_low ci_high ci_level n_pairs n_void "
@@ -32,8 +34,8 @@ def library(loops: int) -> dict[str, str]:
 def test_slower_head_regresses_with_json_report_and_status(
     toy: ToyRepository, check: Check, tmp_path: Path
 ) -> None:
-    base = toy.commit("base", library(3_000))
-    head = toy.commit("head", library(30_000))
+    base = toy.commit("base", library(3_000), settings=PATIENT)
+    head = toy.commit("head", library(30_000), settings=PATIENT)
     report = tmp_path / "report.html"
     done = check(toy.path, base, head, "--json", "--html", str(report))
     assert done.status == 1, done.err
@@ -59,8 +61,8 @@ def test_slower_head_regresses_with_json_report_and_status(
 
 
 def test_faster_head_passes_and_is_named(toy: ToyRepository, check: Check) -> None:
-    base = toy.commit("base", library(30_000))
-    head = toy.commit("head", library(3_000))
+    base = toy.commit("base", library(30_000), settings=PATIENT)
+    head = toy.commit("head", library(3_000), settings=PATIENT)
     done = check(toy.path, base, head)
     assert done.status == 0, done.out + done.err
     assert "improved" in done.out, done.out + done.err
@@ -180,7 +182,7 @@ name = "lines"
 command = "sh report.sh"
 
 [gate]
-device_minutes = 0.1
+device_minutes = 0.5
 """
     report = (
         'echo \'{"metric": "loss", "value": %s, "unit": "1", "better": "lower"}\' >> "$RATCHET_RESULT_FILE"\n'
