@@ -184,15 +184,13 @@ class Route(APIRoute):
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         self._found = finders(endpoint)
         super().__init__(path, in_one_thread(endpoint, reads=self.READS), **options)
-        self.straight: Handler | None = self.get_route_handler() if self._straight() else None
-        """What answers a request without the framework, where there is nothing to do for that."""
         writing = (self.methods or set()) - {"GET", "HEAD"}
         if self.READS and writing:
             raise TypeError(f"{path} only reads, and takes {', '.join(sorted(writing))}")
 
     def get_route_handler(self) -> Handler:
         """Return what answers a request; whoever may not ask is told that first, and then what is wrong with it."""
-        handle = self._straight() or super().get_route_handler()
+        handle = self._unframed or super().get_route_handler()
 
         async def admitted(request: Request) -> Response:
             if RAISED in request.scope:
@@ -208,7 +206,13 @@ class Route(APIRoute):
 
         return admitted if self._found else handle
 
-    def _straight(self) -> Handler | None:
+    @functools.cached_property
+    def straight(self) -> Handler | None:
+        """What answers a request without the framework, where there is nothing to do for that."""
+        return self.get_route_handler() if self._unframed else None
+
+    @functools.cached_property
+    def _unframed(self) -> Handler | None:
         """Return what calls an endpoint for which there is nothing to do for the framework: all it takes is ours.
 
         Of dependencies only the route's own are seen, none that a router or the application is given: who may ask is

@@ -36,7 +36,7 @@ Reachable = Mapping[tuple[str, str], Reached]
 
 def reachable(routes: Iterable[Any]) -> Reachable:
     """Return those of the routes that the framework has nothing to do for, and whose addresses have no parameters."""
-    found = [its for its in routes if getattr(its, "straight", None) and not its.param_convertors]
+    found = [its for its in routes if not its.param_convertors and getattr(its, "straight", None)]
     return {(method, its.path): its for its in found for method in its.methods}
 
 

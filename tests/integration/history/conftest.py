@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -90,13 +91,13 @@ Grown = Callable[[Branch, Callable[[Branch], object]], Branch]
 OWN = ("client", "service", "poster", "agent", "token")
 
 
+def grow(beginnings: Beginnings, branch: Branch, how: Callable[[Branch], object]) -> Branch:
+    """Grow a branch, which is done once a process for all tests that have it grown so."""
+    parts = [branch, branch.poster, branch.agent]
+    beginnings.have(lambda: how(branch), parts, own=OWN, name=how)
+    return branch
+
+
 @pytest.fixture
 def grown(beginnings: Beginnings) -> Grown:
-    """Grow a branch, which is done once a process for all tests that have it grown so."""
-
-    def grow(branch: Branch, how: Callable[[Branch], object]) -> Branch:
-        parts = [branch, branch.poster, branch.agent]
-        beginnings.have(lambda: how(branch), parts, own=OWN, name=how)
-        return branch
-
-    return grow
+    return partial(grow, beginnings)

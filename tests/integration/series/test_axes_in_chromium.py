@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page
 from tests.factories.histories import Poster, sha
 from tests.integration.history.conftest import Branch, branch
 from tests.integration.series.conftest import grown
-from tests.integration.series.test_in_chromium import Window, address, browser
+from tests.integration.series.test_in_chromium import Window, address, browser, looking
 from tests.integration.series.test_marks import marked
 from tests.integration.web.test_in_chromium import needs_chromium
 
@@ -53,11 +53,8 @@ def page(browser: Browser) -> Page:
 
 @pytest.fixture
 def window(page: Page, address: str) -> Iterator[Window]:
-    page.set_viewport_size({"width": 1440, "height": 900})
-    its = Window(page, address)
-    yield its
-    its.leave()
-    assert its.faults == []
+    with looking(page, address, width=1440) as its:
+        yield its
 
 
 def labels(window: Window, path: str = "/series/1") -> list[Label]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -89,6 +90,16 @@ class Window:
         return float(self.page.locator(".tip b").inner_text().split()[0])
 
 
+@contextmanager
+def looking(page: Page, address: str, *, width: int = 1280) -> Iterator[Window]:
+    """Yield a window on a page that others look at, too, and at the end have nothing gone wrong in it."""
+    page.set_viewport_size({"width": width, "height": 900})
+    its = Window(page, address)
+    yield its
+    its.leave()
+    assert its.faults == []
+
+
 @pytest.fixture(scope="module")
 def page(browser: Browser) -> Page:
     """One page for all tests of a file: to make one takes longer than to look at what it shows."""
@@ -98,11 +109,8 @@ def page(browser: Browser) -> Page:
 @pytest.fixture
 def window(page: Page, address: str, poster: Poster) -> Iterator[Window]:
     grown(poster, stepped(60, 30, 0.2))
-    page.set_viewport_size({"width": 1280, "height": 900})
-    its = Window(page, address)
-    yield its
-    its.leave()
-    assert its.faults == []
+    with looking(page, address) as its:
+        yield its
     assert [url for url in its.fetched if not url.startswith(address)] == []
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.factories.checks import SETTINGS, check_request
 from tests.factories.histories import Poster, deliver, sha
 from tests.factories.snapshots import Beginnings
-from tests.integration.history.conftest import CASE, LISTING, OWN, Branch, branch
+from tests.integration.history.conftest import CASE, LISTING, Branch, branch, grow
 from tests.integration.series.conftest import grown
 from tests.integration.series.test_pages import data_of, look
 
@@ -54,9 +54,7 @@ def measure(branch: Branch, commit: int, *, slower: float = 1.0, void: str = "",
 @pytest.fixture
 def marked(branch: Branch, beginnings: Beginnings) -> Branch:
     """Eight commits: from the fifth on another machine with a slower control; one void pair, two lost runs."""
-    parts = [branch, branch.poster, branch.agent]
-    beginnings.have(lambda: mark(branch), parts, own=OWN, name=mark)
-    return branch
+    return grow(beginnings, branch, mark)
 
 
 def mark(branch: Branch) -> None:

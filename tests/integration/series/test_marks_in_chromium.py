@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 
 from tests.factories.histories import sha
 from tests.integration.history.conftest import Branch, branch
-from tests.integration.series.test_in_chromium import Window, address, browser, page
+from tests.integration.series.test_in_chromium import Window, address, browser, looking, page
 from tests.integration.series.test_marks import marked
 from tests.integration.web.test_accessibility_in_chromium import RULES
 from tests.integration.web.test_in_chromium import needs_chromium
@@ -22,12 +22,9 @@ __all__ = ["address", "branch", "browser", "marked", "page"]
 
 @pytest.fixture
 def window(page: Page, address: str, marked: Branch) -> Iterator[Window]:
-    page.set_viewport_size({"width": 1280, "height": 900})
     page.emulate_media(color_scheme="light")
-    its = Window(page, address)
-    yield its
-    its.leave()
-    assert its.faults == []
+    with looking(page, address) as its:
+        yield its
 
 
 def told_at(window: Window, row: int, last: int = 6) -> str:

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.factories.histories import Poster, noisy, stepped
 from tests.integration.series.conftest import grown
-from tests.integration.series.test_in_chromium import Window, address, browser
+from tests.integration.series.test_in_chromium import Window, address, browser, looking
 from tests.integration.web.test_in_chromium import needs_chromium
 
 pytestmark = [pytest.mark.postgres, *needs_chromium]
@@ -27,11 +27,8 @@ def page(browser: Browser) -> Page:
 @pytest.fixture
 def window(page: Page, address: str, poster: Poster) -> Iterator[Window]:
     grown(poster, stepped(60, 30, 0.2))
-    page.set_viewport_size({"width": 1440, "height": 900})
-    its = Window(page, address)
-    yield its
-    its.leave()
-    assert its.faults == []
+    with looking(page, address, width=1440) as its:
+        yield its
 
 
 def keep(window: Window, share: float) -> None:
