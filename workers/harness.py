@@ -38,7 +38,7 @@ import traceback
 from array import array
 from itertools import repeat
 from operator import sub
-from typing import Any, Callable, Dict, Iterator, List, MutableSequence, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 Record = Dict[str, Any]
 Params = Dict[str, Any]
@@ -49,7 +49,7 @@ Batch = Callable[[], int]
 OWN_PATH = os.path.realpath(__file__)
 
 MAX_CASES = 1000
-MAX_BATCHES = 1_000_000
+MAX_BATCHES = 500_000  # of a case: the ledger has room for them
 MAX_KEPT_BATCHES = 5000  # of a case, evenly; values are made of all
 MAX_OWN_METRICS = 100
 MAX_KEPT_REPORTS = 10_000
@@ -62,6 +62,7 @@ SIMULATED_RESOLUTION_NS = 1000
 MIN_WARMUP = 5
 MIN_WINDOW = 20
 MAX_WINDOWS = 10
+MAX_WEIGHED = 1000  # batch times of a window, evenly
 MAX_WARMUP_S = 60.0
 SETTLED_SHARE = 0.005
 CHECKED_BATCHES = 3
@@ -248,8 +249,9 @@ def is_settled(window: Sequence[float]) -> bool:
     """Tell whether the two halves of `window`, batch times in time order, have one median up to noise.
 
     Noise is two standard errors of a half's median, from the window's median absolute deviation, and at least
-    0.5 % of its median.
+    0.5 % of its median. Of a long window evenly spaced times stand for all, so that sorting them needs little memory.
     """
+    window = window[:: -(-len(window) // MAX_WEIGHED)]
     half = len(window) // 2
     center = median(window)
     shift = abs(median(window[:half]) - median(window[half:]))
@@ -734,6 +736,21 @@ def _children(process: Any) -> List[str]:
 # --- warm-up and batches ------------------------------------------------------------------------------------
 
 
+class Ledger:
+    """Where the times of a case's batches are written down [ns].
+
+    All of it is resident before a case begins, so that code which is faster, and of which more batches are timed, does
+    not use more memory by that. What one part of a case has written down holds until the next part begins.
+    """
+
+    def __init__(self, room: int = MAX_BATCHES) -> None:
+        """Make room for so many batches."""
+        self.room = room
+        self.times = memoryview(array("q", [0]) * room)
+        self.lost = memoryview(array("q", [0]) * room)
+        """What each batch lost to interruptions."""
+
+
 class WarmUp(NamedTuple):
     """How a case got warm."""
 
@@ -752,7 +769,7 @@ def batch_size(call_ns: float, resolution_ns: int) -> int:
     return 1 << max(0, math.ceil(math.log2(needed)))
 
 
-def find_warm_up(workload: Workload, t_case_s: float, resolution_ns: int) -> WarmUp:
+def find_warm_up(workload: Workload, t_case_s: float, resolution_ns: int, ledger: Ledger) -> WarmUp:
     """Run until batch times have settled, and find the batch size; `run` has been called once before.
 
     The window is the last 20 batches, or as many as fill a quarter of `t_case_s`. Gives up after ten windows,
@@ -768,48 +785,50 @@ def find_warm_up(workload: Workload, t_case_s: float, resolution_ns: int) -> War
         is_short = elapsed_ns < RESOLUTIONS_PER_BATCH * resolution_ns
         spent_ns += elapsed_ns
         calls += k
-    times, converged = _run_until_settled(workload.batch(k), t_case_s, limit_ns - spent_ns)
-    settled_k = batch_size(median(times[-MIN_WINDOW:] or [elapsed_ns]) / k, resolution_ns)
+    times, converged = _run_until_settled(workload.batch(k), t_case_s, limit_ns - spent_ns, ledger)
+    last = times[-MIN_WINDOW:] if times else [elapsed_ns]
+    settled_k = batch_size(median(last) / k, resolution_ns)
     return WarmUp(settled_k, calls + k * len(times), spent_ns + sum(times), converged)
 
 
-def _run_until_settled(batch: Batch, t_case_s: float, limit_ns: int) -> Tuple[List[int], bool]:
-    times: List[int] = []
+def _run_until_settled(
+    batch: Batch, t_case_s: float, limit_ns: int, ledger: Ledger
+) -> Tuple[Sequence[int], bool]:
+    times, done = ledger.times, 0
     spent_ns, next_look = 0, MIN_WINDOW
-    while spent_ns < limit_ns:
-        times.append(batch())
-        spent_ns += times[-1]
-        if len(times) < next_look:
+    while spent_ns < limit_ns and done < ledger.room:
+        times[done] = batch()
+        spent_ns, done = spent_ns + times[done], done + 1
+        if done < next_look:
             continue
-        window = max(MIN_WINDOW, math.ceil(t_case_s / 4 * 1e9 / median(times[-MIN_WINDOW:])))
-        if len(times) >= window and is_settled(times[-window:]):
-            return times, True
-        if len(times) >= MAX_WINDOWS * window:
+        window = max(MIN_WINDOW, math.ceil(t_case_s / 4 * 1e9 / median(times[done - MIN_WINDOW : done])))
+        if done >= window and is_settled(times[done - window : done]):
+            return times[:done], True
+        if done >= MAX_WINDOWS * window:
             break
-        next_look = max(window, len(times) + math.ceil(window / 10))
-    return times, False
+        next_look = max(window, done + math.ceil(window / 10))
+    return times[:done], False
 
 
-def repeat_warm_up(workload: Workload, k: int, n_warmup: int, limit_ns: int) -> WarmUp:
+def repeat_warm_up(workload: Workload, k: int, n_warmup: int, limit_ns: int, ledger: Ledger) -> WarmUp:
     """Make the `n_warmup` calls that an earlier invocation found necessary, as far as `limit_ns` allows.
 
     Cut short, it has converged if the later half of its batches has settled.
     """
-    batch = workload.batch(k)
-    times: List[int] = []
+    batch, times, done = workload.batch(k), ledger.times, 0
     spent_ns = 0
-    while 1 + k * len(times) < n_warmup and spent_ns < limit_ns:
-        times.append(batch())
-        spent_ns += times[-1]
-    calls, later = 1 + k * len(times), times[len(times) // 2 :]
+    while 1 + k * done < n_warmup and spent_ns < limit_ns and done < ledger.room:
+        times[done] = batch()
+        spent_ns, done = spent_ns + times[done], done + 1
+    calls, later = 1 + k * done, times[done // 2 : done]
     return WarmUp(k, calls, spent_ns, calls >= n_warmup or (len(later) >= MIN_WINDOW and is_settled(later)))
 
 
 class Batches(NamedTuple):
-    """The timed batches of a case, in time order."""
+    """The timed batches of a case, in time order; in the ledger where they were really timed."""
 
-    host_ns: List[int]
-    wait_ns: List[int]
+    host_ns: Sequence[int]
+    wait_ns: Sequence[int]
     """What each batch lost to interruptions; empty if nothing."""
     is_alone: bool
     """Whether all that was lost went to other programs."""
@@ -817,7 +836,7 @@ class Batches(NamedTuple):
     """From the first to the last of them, on the host's monotonic clock; None where nothing was really timed."""
 
     @property
-    def net_ns(self) -> Optional[List[int]]:
+    def net_ns(self) -> Optional[Sequence[int]]:
         """The batches' times without what other programs took of them; None where that cannot be told."""
         if not self.is_alone:
             return None
@@ -829,32 +848,29 @@ class Batches(NamedTuple):
         return sum(self.wait_ns) > MAX_WAIT_SHARE * sum(self.host_ns)
 
 
-def time_batches(batch: Batch, n_batches: int, limit_ns: int, least_ns: int = 0) -> Batches:
+def time_batches(batch: Batch, n_batches: int, limit_ns: int, ledger: Ledger, least_ns: int = 0) -> Batches:
     """Time `n_batches` batches, fewer if `limit_ns` is over before, but at least one, and for `least_ns` anyhow.
 
     It is looked for preemption between batches, but not so often that this shows in the times of short ones. What some
     batches lost together is put down to the longest of them, which was interrupted.
     """
     clock, preemption, other_work = time.perf_counter_ns, Preemption(), OtherWork()
-    times, lost = array("q", bytes(8 * n_batches)), array("q", bytes(8 * n_batches))
+    times, lost = ledger.times, ledger.lost
     done, seen, is_over = 0, 0, False
     next_look = begun = clock()
     while not is_over:
-        times[done] = batch()
+        times[done], lost[done] = batch(), 0
         done, now = done + 1, clock()
         is_over = now >= begun + least_ns and (done >= n_batches or now >= begun + limit_ns)
+        is_over = is_over or done == ledger.room
         if is_over or now >= next_look:
             _put_down(preemption.lost_ns(sum(times[seen:done])), times, lost, seen, done)
             seen, next_look = done, clock() + LOOK_EVERY_NS
-        if done == len(times) and not is_over:
-            is_over = done >= MAX_BATCHES
-            times.extend([0] * done)
-            lost.extend([0] * done)
-    kept_lost = list(lost[:done]) if any(lost) else []
-    return Batches(list(times[:done]), kept_lost, other_work.is_none(), (begun, now))
+    kept_lost = lost[:done] if any(lost[:done]) else []
+    return Batches(times[:done], kept_lost, other_work.is_none(), (begun, now))
 
 
-def _put_down(lost_ns: int, times: Sequence[int], lost: MutableSequence[int], first: int, end: int) -> None:
+def _put_down(lost_ns: int, times: Sequence[int], lost: memoryview, first: int, end: int) -> None:
     """Write down what batches `first` to `end` lost as that of the longest of them, or as much as fits into it."""
     if lost_ns:
         longest = max(range(first, end), key=times.__getitem__)
@@ -974,6 +990,7 @@ class Session:
         self.startup_s: Optional[float] = None
         self.resolution_ns = timer_resolution_ns()
         self.memory = PeakMemory()
+        self.ledger = Ledger()
 
     @property
     def measures_memory(self) -> bool:
@@ -1043,10 +1060,11 @@ def blank_record(spec: Record) -> Record:
 
 def _batches(timed: Batches) -> Record:
     step = max(1, -(-len(timed.host_ns) // MAX_KEPT_BATCHES))
-    wait_ns = timed.wait_ns if timed.is_alone else []
-    kept = (timed.net_ns or timed.host_ns)[::step]
+    host_ns = list(timed.host_ns[::step])
+    wait_ns = list(timed.wait_ns[::step]) if timed.is_alone else []
+    kept = list((timed.net_ns or timed.host_ns)[::step])
     spike = spikes(kept) if kept else []
-    batches = {"host_ns": timed.host_ns[::step], "wait_ns": wait_ns[::step], "device_ns": [], "spike": spike}
+    batches = {"host_ns": host_ns, "wait_ns": wait_ns, "device_ns": [], "spike": spike}
     return {**batches, "thinned": step}
 
 
@@ -1061,7 +1079,7 @@ def _measure(members: Any, ctx: Context, reports: Reports, spec: Record, session
     ctx.state = _call(members, "setup", ctx)
     session.note_first_run()
     if session.simulate is None:
-        timing = time_on_host(members.run, ctx, reports, spec, session.resolution_ns)
+        timing = time_on_host(members.run, ctx, reports, spec, session)
     else:
         timing = simulate_times(members, ctx, spec, session.simulate)
     peak = session.memory.of_case() if session.measures_memory else None
@@ -1088,8 +1106,9 @@ def _measure(members: Any, ctx: Context, reports: Reports, spec: Record, session
     }
 
 
-def time_on_host(run: Run, ctx: Context, reports: Reports, spec: Record, resolution_ns: int) -> Timing:
+def time_on_host(run: Run, ctx: Context, reports: Reports, spec: Record, session: Session) -> Timing:
     """Time a case with the host's clock: first call, warm-up, batches."""
+    ledger = session.ledger
     with during("run"):
         start = time.perf_counter_ns()
         workload = _first_call(run, ctx)
@@ -1097,13 +1116,13 @@ def time_on_host(run: Run, ctx: Context, reports: Reports, spec: Record, resolut
         gc.collect()  # so that what set-up and compilation left is not collected under the clock
         limit_ns = int(1e9 * spec["t_case_s"])
         if spec["k"] is None or spec["n_warmup"] is None:
-            warm_up = find_warm_up(workload, spec["t_case_s"], resolution_ns)
+            warm_up = find_warm_up(workload, spec["t_case_s"], session.resolution_ns, ledger)
         else:
-            warm_up = repeat_warm_up(workload, spec["k"], spec["n_warmup"], limit_ns // 2)
+            warm_up = repeat_warm_up(workload, spec["k"], spec["n_warmup"], limit_ns // 2, ledger)
             limit_ns -= warm_up.spent_ns
         reports.clear()
         least_ns = int(1e9 * (spec.get("least_s") or 0.0))
-        batches = _time_checked(workload, warm_up.k, min(spec["n_batches"], MAX_BATCHES), limit_ns, least_ns)
+        batches = _time_checked(workload, warm_up.k, spec["n_batches"], limit_ns, least_ns, ledger)
     return Timing("host", first_call_ns, warm_up, batches)
 
 
@@ -1119,14 +1138,16 @@ def _first_call(run: Run, ctx: Context) -> Workload:
     return Workload(run, ctx, synchronise)
 
 
-def _time_checked(workload: Workload, k: int, n_batches: int, limit_ns: int, least_ns: int) -> Batches:
+def _time_checked(
+    workload: Workload, k: int, n_batches: int, limit_ns: int, least_ns: int, ledger: Ledger
+) -> Batches:
     batch, cuda = workload.batch(k), find_cuda()
     if cuda is not None:
         check = SynchronisationCheck(batch, cuda)
-        timed = time_batches(check, n_batches, limit_ns, least_ns)
+        timed = time_batches(check, n_batches, limit_ns, ledger, least_ns)
         check.verify()
     else:
-        timed = time_batches(batch, n_batches, limit_ns, least_ns)
+        timed = time_batches(batch, n_batches, limit_ns, ledger, least_ns)
     # An accelerator goes on with its work while the thread waits.
     return timed if cuda is None and workload.ctx.device == CPU else timed._replace(is_alone=False)
 
@@ -1158,7 +1179,7 @@ def estimates(timing: Timing, peak: Optional[int], units: Any) -> List[Record]:
     return values
 
 
-def _of_times(batch_ns: List[int], k: int, units: Any) -> List[Record]:
+def _of_times(batch_ns: Sequence[int], k: int, units: Any) -> List[Record]:
     """Return the values made of batches of `k` calls [ns].
 
     Tail quantiles are left out where they would rest on fewer than ten batches, or on means of several calls.

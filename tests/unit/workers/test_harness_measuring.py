@@ -287,3 +287,18 @@ def test_peak_memory_leaves_out_what_an_earlier_case_kept(tmp_path):
     hoard, small = (value_of(record, "peak_memory")["value"] for record in after.cases)
     assert hoard > small + 50_000_000
     assert small == pytest.approx(value_of(alone.only_case, "peak_memory")["value"], rel=0.2)
+
+
+def test_code_of_which_more_batches_are_timed_does_not_use_more_memory_by_that(tmp_path):
+    """Kept as objects, 40 000 times are over a MiB, and a faster head would be blamed for it."""
+    text = "params = {'n': [10, 100_000]}\ndef run(ctx): return sum(range(ctx.params['n']))\n"
+    timed = {"k": 1, "n_warmup": 40_000, "n_batches": 40_000, "t_case_s": 0.5}
+    fast, slow = (
+        run_harness(tmp_path, {"bench_x.py": text}, [case("x", {"n": n}, **timed)]).only_case
+        for n in (10, 100_000)
+    )
+    if "peak_memory_unavailable" in fast["flags"]:
+        pytest.skip("this kernel does not count peak memory anew")
+    assert fast["iterations"] > slow["iterations"] + 10_000
+    more = value_of(fast, "peak_memory")["value"] - value_of(slow, "peak_memory")["value"]
+    assert abs(more) < 512 * 1024

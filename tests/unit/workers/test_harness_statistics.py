@@ -12,6 +12,7 @@ import pytest
 from workers import harness
 
 MS = 1_000_000
+LEDGER = harness.Ledger(room=20_000)
 
 
 class Scripted:
@@ -78,56 +79,56 @@ def test_batch_size_is_the_smallest_power_of_two_that_lasts_a_thousand_steps_of_
 
 
 def test_a_steady_workload_is_warm_after_one_window():
-    warm = harness.find_warm_up(Scripted(itertools.repeat(MS)), 0.1, 100)
+    warm = harness.find_warm_up(Scripted(itertools.repeat(MS)), 0.1, 100, LEDGER)
     # Four calls to reach five, then 25 batches: a quarter of 0.1 s.
     assert warm == harness.WarmUp(k=1, calls=5 + 25, spent_ns=29 * MS, converged=True)
 
 
 def test_a_workload_that_is_slow_at_first_is_run_until_it_has_settled():
     calls = itertools.chain([10 * MS] * 15, itertools.repeat(MS))
-    warm = harness.find_warm_up(Scripted(calls), 2.0, 100)
+    warm = harness.find_warm_up(Scripted(calls), 2.0, 100, LEDGER)
     assert warm.converged
     assert warm.calls > 15
 
 
 def test_a_drifting_workload_gives_up_after_twice_its_time():
     calls = (MS + 20_000 * index for index in itertools.count())
-    warm = harness.find_warm_up(Scripted(calls), 0.1, 100)
+    warm = harness.find_warm_up(Scripted(calls), 0.1, 100, LEDGER)
     assert not warm.converged
     assert 200 * MS <= warm.spent_ns < 210 * MS
 
 
 def test_a_drifting_workload_gives_up_after_ten_windows():
     batch = Scripted(MS * (1 + index % 400) for index in itertools.count()).batch(1)
-    times, converged = harness._run_until_settled(batch, 0.0, 10**15)
+    times, converged = harness._run_until_settled(batch, 0.0, 10**15, LEDGER)
     assert (len(times), converged) == (200, False)
 
 
 def test_a_slow_workload_stops_warming_when_its_time_is_over():
-    warm = harness.find_warm_up(Scripted(itertools.repeat(1000 * MS)), 0.1, 100)
+    warm = harness.find_warm_up(Scripted(itertools.repeat(1000 * MS)), 0.1, 100, LEDGER)
     assert warm == harness.WarmUp(k=1, calls=2, spent_ns=1000 * MS, converged=False)
 
 
 def test_batches_are_sized_for_the_warm_code_and_not_for_its_first_calls():
     calls = itertools.chain([MS] * 10, itertools.repeat(1000))
-    assert harness.find_warm_up(Scripted(calls), 0.1, 100).k == 128
+    assert harness.find_warm_up(Scripted(calls), 0.1, 100, LEDGER).k == 128
 
 
 def test_a_repeated_warm_up_makes_the_calls_found_necessary():
-    warm = harness.repeat_warm_up(Scripted(itertools.repeat(MS)), 4, 20, 10**12)
+    warm = harness.repeat_warm_up(Scripted(itertools.repeat(MS)), 4, 20, 10**12, LEDGER)
     assert warm == harness.WarmUp(k=4, calls=21, spent_ns=20 * MS, converged=True)
 
 
 def test_a_repeated_warm_up_that_is_cut_short_says_whether_it_had_settled():
-    steady = harness.repeat_warm_up(Scripted(itertools.repeat(MS)), 1, 10_000, 50 * MS)
+    steady = harness.repeat_warm_up(Scripted(itertools.repeat(MS)), 1, 10_000, 50 * MS, LEDGER)
     assert (steady.calls, steady.converged) == (51, True)
-    too_short = harness.repeat_warm_up(Scripted(itertools.repeat(MS)), 1, 10_000, 10 * MS)
+    too_short = harness.repeat_warm_up(Scripted(itertools.repeat(MS)), 1, 10_000, 10 * MS, LEDGER)
     assert (too_short.calls, too_short.converged) == (11, False)
 
 
 def test_timing_stops_with_the_batches_or_with_the_time_but_not_before_one():
-    assert harness.time_batches(lambda: 5, 3, 10**12).host_ns == [5, 5, 5]
-    assert harness.time_batches(lambda: 5, 3, 0).host_ns == [5]
+    assert harness.time_batches(lambda: 5, 3, 10**12, LEDGER).host_ns.tolist() == [5, 5, 5]
+    assert harness.time_batches(lambda: 5, 3, 0, LEDGER).host_ns.tolist() == [5]
 
 
 def counted(monkeypatch, *readings, is_alone=True):
@@ -146,14 +147,14 @@ def test_a_batch_that_was_interrupted_and_has_not_slept_lost_what_it_did_not_com
     monkeypatch, slept, interrupted, net_ns
 ):
     counted(monkeypatch, (1000, 0, 0), (1200, slept, interrupted))
-    batches = harness.time_batches(lambda: 500, 1, 10**12)
-    assert (batches.host_ns, batches.net_ns) == ([500], net_ns)
+    batches = harness.time_batches(lambda: 500, 1, 10**12, LEDGER)
+    assert (list(batches.host_ns), list(batches.net_ns)) == ([500], net_ns)
     assert batches.is_interrupted is (net_ns == [200])
 
 
 def test_an_interruption_beside_a_batch_takes_nothing_of_it(monkeypatch):
     counted(monkeypatch, (1000, 0, 0), (1501, 0, 1))
-    assert harness.time_batches(lambda: 500, 1, 10**12).net_ns == [500]
+    assert harness.time_batches(lambda: 500, 1, 10**12, LEDGER).net_ns.tolist() == [500]
 
 
 @pytest.mark.parametrize(("cpu_ns", "net_ns"), [(500, [50, 400, 50, 50]), (50, [50, 1, 50, 50])])
@@ -163,12 +164,12 @@ def test_what_short_batches_lost_between_two_looks_was_lost_by_the_longest_of_th
     monkeypatch.setattr(harness, "LOOK_EVERY_NS", 10**12)
     counted(monkeypatch, (1000, 0, 0), (1050, 0, 0), (1050 + cpu_ns, 0, 1))
     times = iter([50, 1350, 50, 50])
-    assert harness.time_batches(lambda: next(times), 4, 10**12).net_ns == net_ns
+    assert harness.time_batches(lambda: next(times), 4, 10**12, LEDGER).net_ns == net_ns
 
 
 def test_what_a_program_lost_that_does_other_work_cannot_be_told(monkeypatch):
     counted(monkeypatch, (1000, 0, 0), (1200, 0, 1), is_alone=False)
-    batches = harness.time_batches(lambda: 500, 1, 10**12)
+    batches = harness.time_batches(lambda: 500, 1, 10**12, LEDGER)
     assert (batches.net_ns, batches.is_interrupted) == (None, True)
 
 
