@@ -14,8 +14,9 @@ from sqlalchemy.orm import Session
 from app.api.routing import Asked, Found
 from app.api.unpacking import BeyondLimitError, unpack
 from app.domain.errors import AccessError, PayloadError, Problem, TooLargeError
-from app.services.access import Principal, Scope, presenting
+from app.services.access import Principal, Scope, presented_token, presenting
 from app.services.sign_in import principal_of_cookie
+from app.store.repositories.access import PresentedToken
 from app.wiring import Service
 
 COOKIE = "ratchet_session"
@@ -77,12 +78,21 @@ def get_principal(asked: Asked) -> Principal:
 
 def get_presenting(asked: Asked) -> Callable[[], Principal]:
     """Return what returns who asks, by bearer token, once the session has made a trip. Raises as `get_principal`."""
+    return presenting(asked.session, _token_of_program(asked))
+
+
+def get_presented_token(asked: Asked) -> PresentedToken:
+    """Return the token that is shown, whatever it opens. Raises AccessError where there is none that could be ours."""
+    return presented_token(_token_of_program(asked))
+
+
+def _token_of_program(asked: Asked) -> str:
     token = _token(asked)
     if token is None:
         raise AccessError(
             "no token: send `Authorization: Bearer …` (RATCHET_TOKEN for our clients)", code="unauthenticated"
         )
-    return presenting(asked.session, token)
+    return token
 
 
 def _token(asked: Asked) -> str | None:
@@ -183,6 +193,7 @@ JobCreator = Annotated[Principal, Found(allowed(Scope.JOBS_CREATE))]
 AlertWriter = Annotated[Principal, Found(allowed(Scope.ALERTS_WRITE))]
 NotifierWriter = Annotated[Principal, Found(allowed(Scope.NOTIFIERS_WRITE))]
 ResultWriter = Annotated[Principal, Found(allowed(Scope.RESULTS_WRITE))]
+Presented = Annotated[PresentedToken, Found(get_presented_token)]
 ComingWriter = Annotated[Callable[[], Principal], Found(presented(Scope.RESULTS_WRITE))]
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 from app.api.answers.results import BatchAnswer, PostedDocument, StoredAnswer
-from app.api.deps import Body, ComingWriter, ResultWriter, SessionDep, relayed
+from app.api.deps import Body, ComingWriter, Presented, ResultWriter, SessionDep, relayed
 from app.api.describing import answers, takes
 from app.api.rendering import PlainJSON
 from app.api.routing import Asked, Found, Router
@@ -48,10 +48,17 @@ WRITING = (409, 413, 507)
     openapi_extra=takes(PostedDocument, DOCUMENT) | IDEMPOTENT,
 )
 def post_results(
-    body: Body, session: SessionDep, writer: ComingWriter, key: IdempotencyKey, _then: AnnouncementRelayed
+    body: Body,
+    session: SessionDep,
+    writer: ComingWriter,
+    presented: Presented,
+    key: IdempotencyKey,
+    _then: AnnouncementRelayed,
 ) -> PlainJSON:
     """Store results; the same document again is answered 200 with the same body."""
-    status, answer = ingest_results(session, writer, key, body, now=datetime.now(UTC), ends=True)
+    status, answer = ingest_results(
+        session, writer, key, body, now=datetime.now(UTC), presented=presented, ends=True
+    )
     return PlainJSON(answer, status)
 
 

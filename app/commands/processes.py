@@ -29,6 +29,7 @@ def api(host: str | None, port: int | None) -> None:
     """Serve the JSON API and the pages."""
     import uvicorn
 
+    from app.api.one_piece import OnePieceProtocol
     from app.main import create_app
     from app.store.migrate import require_current
     from app.store.session import answering
@@ -44,6 +45,8 @@ def api(host: str | None, port: int | None) -> None:
     gc.freeze()
     uvicorn.run(
         app,
+        http=OnePieceProtocol,
+        server_header=False,
         host=host or settings.host,
         port=settings.port if port is None else port,
         log_config=None,  # its loggers hand everything to ours

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import AccessError
 from app.store.repositories import access, users
-from app.store.repositories.access import LiveToken
+from app.store.repositories.access import LiveToken, PresentedToken
 from app.store.tables import Token, User
 
 PREFIX = "ratchet"
@@ -72,6 +72,11 @@ SCOPES_OF: Mapping[Role, frozenset[str]] = {
     Role.ADMIN: frozenset({Scope.ADMIN}),
 }
 """What people may do in the projects that they have a role in."""
+
+
+def including(scope: Scope) -> tuple[str, ...]:
+    """Return the scopes that are this one or imply it."""
+    return (scope, *sorted(_IMPLIED_BY.get(scope, frozenset())))
 
 
 def includes(scopes: frozenset[str], scope: str) -> bool:
@@ -189,23 +194,28 @@ def presenting(session: Session, text: str) -> Callable[[], Principal]:
 
     Raises AccessError at once for what is no token of ours.
     """
-    parts = text.split("_")
-    if len(parts) != 3 or parts[0] != PREFIX:
-        raise _not_valid()
-    found = access.live_token(session, parts[1], noted_for=NOTE_USE_EVERY)
+    shown = presented_token(text)
+    found = access.live_token(session, shown.public_id, noted_for=NOTE_USE_EVERY)
 
     @cache
     def principal() -> Principal:
         row = found()
-        presented = digest(parts[-1])
         stored = row.secret_sha256 if row else digest("")
-        if not hmac.compare_digest(presented, stored) or row is None:
+        if not hmac.compare_digest(shown.secret_sha256, stored) or row is None:
             raise _not_valid()
         if not row.is_noted:
             access.note_use(session, row.id)
         return principal_of(session, row)
 
     return principal
+
+
+def presented_token(text: str) -> PresentedToken:
+    """Return the token as it is looked for. Raises AccessError for what is no token of ours."""
+    parts = text.split("_")
+    if len(parts) != 3 or parts[0] != PREFIX:
+        raise _not_valid()
+    return PresentedToken(parts[1], digest(parts[2]))
 
 
 def _not_valid() -> AccessError:

@@ -156,7 +156,7 @@ class _Storing:
             new_result(
                 one.payload,
                 result,
-                row,
+                row.id,
                 self._now,
                 branch=self._branch(one.payload),
                 upload_id=made[one.key],

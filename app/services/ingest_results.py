@@ -14,12 +14,13 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import ConflictError, PayloadError, Problem
 from app.formats.results_payload import PostedResult, ResultsPayload, read_payload
-from app.services.access import Principal, Scope
-from app.services.announce_results import announced
+from app.services.access import Principal, Scope, including
+from app.services.announce_results import TOGETHER_S, TOPIC, announced
 from app.services.query_runs import upload_name
 from app.store.repositories import postings, projects, uploads
 from app.store.repositories import series as series_rows
-from app.store.repositories.postings import KnownProject, NamedSeries
+from app.store.repositories.access import PresentedToken
+from app.store.repositories.postings import KnownProject, NamedSeries, Names, Ready
 from app.store.repositories.projects import CommitFacts
 from app.store.repositories.series import KnownSeries, NewResult, SeriesKey
 from app.store.tables import Project, Upload
@@ -28,7 +29,10 @@ ARM = "head"
 """A posted document is about one commit: its results stand where a run's newer commit stands."""
 
 QUICK_B = 4 * 1024
-"""What is longer is not read for whoever may not post it [B]; less is read in a millisecond."""
+"""What is longer is not read for whoever may not post it [B]; less is read in a millisecond.
+
+It is also what is stored by the trip that finds what it names: of more, what is given would be sent twice for nothing.
+"""
 
 _KEY = re.compile(r"[\x20-\x7e]{1,255}")
 
@@ -40,6 +44,7 @@ def ingest_results(
     body: bytes,
     *,
     now: datetime,
+    presented: PresentedToken | None = None,
     ends: bool = False,
 ) -> tuple[int, dict[str, Any]]:
     """Store the posted document and return HTTP's status and the answer.
@@ -54,6 +59,7 @@ def ingest_results(
         key: the caller's idempotency key; without one the body's digest is the key.
         body: the document, as app.formats.results_payload reads it.
         now: the time of receipt.
+        presented: the token of who posts; with it a short document that names nothing new is stored at once.
         ends: whether the transaction may be committed with the trip that stores the document.
 
     Raises:
@@ -64,76 +70,112 @@ def ingest_results(
     """
     if len(body) > QUICK_B:
         writer()
+        presented = None
     payload = read_payload(body, now=now)
-    return _Posting(session, writer, payload, now).store(
-        _checked(key), hashlib.sha256(body).hexdigest(), ends=ends
-    )
+    posting = _Posting(session, payload, key, hashlib.sha256(body).hexdigest(), now)
+    upload_id = posting.look(presented, ends=ends)
+    principal = writer()
+    if upload_id is not None:
+        return posting.stored(upload_id)
+    return posting.store(principal, ends=ends)
 
 
 class _Posting:
     """A document as it is stored: what it names is looked up in one trip, and what is new of that is made."""
 
     def __init__(
-        self, session: Session, writer: Callable[[], Principal], payload: ResultsPayload, now: datetime
+        self, session: Session, payload: ResultsPayload, key: str | None, digest: str, now: datetime
     ) -> None:
+        """Name the document, its caller's key, and its body's digest, which is its key where there is no other."""
         self._session, self._payload, self._now = session, payload, now
-        named = [NamedSeries(r.benchmark, r.params_key, r.metric, r.version) for r in payload.results]
-        digest = projects.environment_digest(*environment_facts(payload.environment))
+        self._callers_key, self._digest = key, digest
         self._facts = facts_of(payload)
-        self._found = postings.find(
-            session, payload.project, self._facts, payload.device_class, digest, named
-        )
-        self._principal = writer()
 
-    def store(self, key: str | None, digest: str, *, ends: bool) -> tuple[int, dict[str, Any]]:
-        """Return HTTP's status and the answer; `digest` is the body's, and its key where there is no other."""
-        project = self._project()
-        # Under a key of its caller's another document may stand, and then nothing of this one is to stay.
-        ends = ends and key is None
-        key = f"sha256:{digest}" if key is None else key
+    def look(self, presented: PresentedToken | None, *, ends: bool) -> int | None:
+        """Look up what the document names; return its upload's id if this token had it stored by the same trip."""
+        payload = self._payload
+        series = [NamedSeries(r.benchmark, r.params_key, r.metric, r.version) for r in payload.results]
+        digest = projects.environment_digest(*environment_facts(payload.environment))
+        names = Names(payload.project, self._facts, payload.device_class, digest, series)
+        if presented is None or not is_key(self._callers_key):
+            self._found, upload_id = postings.find(self._session, names), None
+        else:
+            ready = self._ready(presented)
+            self._found, upload_id = postings.extend(self._session, names, ready, ends=ends)
+        return upload_id
+
+    def _ready(self, presented: PresentedToken) -> Ready:
+        payload = self._payload
+        return Ready(
+            key=self._key,
+            body_digest=self._digest,
+            presented=presented,
+            scopes=including(Scope.RESULTS_WRITE),
+            results=[
+                new_result(payload, its, None, self._now, branch=payload.branch) for its in payload.results
+            ],
+            units=[(its.unit, its.better) for its in payload.results],
+            topic=TOPIC,
+            delay_s=TOGETHER_S,
+        )
+
+    @property
+    def _key(self) -> str:
+        return f"sha256:{self._digest}" if self._callers_key is None else self._callers_key
+
+    def stored(self, upload_id: int) -> tuple[int, dict[str, Any]]:
+        """Return HTTP's status and the answer to a document that was stored while it was looked up."""
+        known = [row for row in self._found.series if row is not None]
+        return 201, {"run": upload_name(upload_id)} | self._answer(known)
+
+    def store(self, principal: Principal, *, ends: bool) -> tuple[int, dict[str, Any]]:
+        """Store the document, with what is new of what it names, and return HTTP's status and the answer."""
+        _check(self._callers_key)
+        project = self._project(principal)
         series = self._series(project)
         problems = disagreements(self._payload.results, series)
         if problems:
-            return self._answered_before(project, key, digest, PayloadError(problems, code=problems[0].code))
+            return self._answered_before(project, PayloadError(problems, code=problems[0].code))
         answer = self._answer(series)
         branch = self._payload.branch or project.branch
         upload_id = uploads.store(
             self._session,
             project,
-            key,
+            self._key,
             self._facts,
             [
-                new_result(self._payload, result, row, self._now, branch=branch)
+                new_result(self._payload, result, row.id, self._now, branch=branch)
                 for result, row in zip(self._payload.results, series, strict=True)
             ],
             is_commit_known=self._found.is_commit_known,
-            body_digest=digest,
+            body_digest=self._digest,
             environment_id=self._environment(),
             answer=answer,
-            posted_by=self._principal.name,
+            posted_by=principal.name,
             then=announced(project.id),
-            ends=ends,
+            # Under a key of its caller's another document may stand, and then nothing of this one is to stay.
+            ends=ends and self._callers_key is None,
         )
         if upload_id is None:
-            return self._answered_before(project, key, digest)
+            return self._answered_before(project)
         return 201, {"run": upload_name(upload_id)} | answer
 
     def _answered_before(
-        self, project: KnownProject, key: str, digest: str, otherwise: PayloadError | None = None
+        self, project: KnownProject, otherwise: PayloadError | None = None
     ) -> tuple[int, dict[str, Any]]:
         """Return what was answered under the key; raises `otherwise` where nothing was, as it is new."""
-        upload = uploads.of_key(self._session, project.id, key)
+        upload = uploads.of_key(self._session, project.id, self._key)
         if upload is None and otherwise is not None:
             raise otherwise
         assert upload is not None
-        return 200, _answer_before(upload, digest)
+        return 200, _answer_before(upload, self._digest)
 
-    def _project(self) -> KnownProject:
+    def _project(self, principal: Principal) -> KnownProject:
         found = self._found.project
         if found is None:
-            made = project_of(self._session, self._principal, self._payload.project)
+            made = project_of(self._session, principal, self._payload.project)
             return KnownProject(made.id, made.name, made.branch)
-        self._principal.require_for(Scope.RESULTS_WRITE, found.id, self._payload.project)
+        principal.require_for(Scope.RESULTS_WRITE, found.id, self._payload.project)
         return found
 
     def _environment(self) -> int:
@@ -167,11 +209,15 @@ class _Posting:
         }
 
 
-def _checked(key: str | None) -> str | None:
-    if key is not None and not _KEY.fullmatch(key):
+def is_key(key: str | None) -> bool:
+    """Say whether a caller may call a document so; None is for the document itself."""
+    return key is None or _KEY.fullmatch(key) is not None
+
+
+def _check(key: str | None) -> None:
+    if key is not None and not is_key(key):
         what = f"expected 1 to 255 printable ASCII characters, found {len(key)} characters"
         raise PayloadError([Problem("header.idempotency-key", "bad_key", what)])
-    return key
 
 
 def project_of(session: Session, principal: Principal, name: str) -> Project:
@@ -243,16 +289,16 @@ def _disagreements(path: str, result: PostedResult, row: KnownSeries) -> Iterabl
 def new_result(
     payload: ResultsPayload,
     result: PostedResult,
-    series: KnownSeries,
+    series_id: int | None,
     now: datetime,
     *,
-    branch: str,
+    branch: str | None,
     upload_id: int | None = None,
     commit_id: int | None = None,
 ) -> NewResult:
     """Return a result of the document as it is stored; it was measured when the document says, else `now`."""
     return NewResult(
-        series_id=series.id,
+        series_id=series_id,
         commit_id=commit_id,
         run_id=None,
         upload_id=upload_id,

@@ -2,17 +2,21 @@
 
 They run as they would each by itself: a statement sees what those before it did, and what others committed while one
 before it waited for a lock.
+
+A trip that is a transaction of its own takes a connection from the pool for itself: to have a session begin, end and
+forget a transaction takes longer than all else that Python does for a trip.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 from pydantic_core import to_json
-from sqlalchemy import ClauseElement, Connection, Engine, event
+from sqlalchemy import ClauseElement, Connection, Engine, PoolProxiedConnection, event
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
@@ -20,6 +24,9 @@ from sqlalchemy.orm import Session
 from app.store.wire import Rows, Statement, doubt, exchange
 
 _DIALECT = PGDialect_psycopg()  # type: ignore[no-untyped-call]
+
+READS = "reads"
+"""What a session has among its `info` whose statements are each a transaction."""
 
 
 def in_one_trip(session: Session, *statements: Statement, ends: bool = False) -> list[Rows]:
@@ -37,26 +44,55 @@ def in_one_trip(session: Session, *statements: Statement, ends: bool = False) ->
     session.flush()
     joining: list[_Joining] = session.info.get(_JOINING, [])
     sent = [*(its.statement for its in joining), *statements]
-    answers = _sent(session.connection(), sent, ends=ends)
+    reads = READS in session.info
+    engine = session.get_bind()
+    is_alone = (reads or ends) and isinstance(engine, Engine) and not session.in_transaction()
+    with _of_the_pool(engine.engine) if is_alone else _of_the_session(session) as pooled:
+        answers = _sent(pooled, sent, begins=not reads, commits=ends)
     for its, rows in zip(joining, answers, strict=False):
         its.rows = rows
     session.info.pop(_JOINING, None)
     return answers[len(joining) :]
 
 
-def _sent(connection: Connection, statements: Sequence[Statement], *, ends: bool) -> list[Rows]:
-    driver = _driver(connection)
+@contextmanager
+def _of_the_pool(engine: Engine) -> Iterator[PoolProxiedConnection]:
+    """Yield a connection for a trip that leaves nothing under way."""
+    with _told_as_errors_of_sqlalchemy("connect"):
+        pooled = engine.raw_connection()
     try:
-        return exchange(
-            driver, connection.connection.info.setdefault(_PREPARED, {}), statements, commits=ends
-        )
-    except BaseException as error:
+        yield pooled
+    finally:
+        if _driver(pooled).closed:
+            pooled.invalidate()
+        else:
+            pooled.close()
+
+
+@contextmanager
+def _of_the_session(session: Session) -> Iterator[PoolProxiedConnection]:
+    """Yield the connection of the session's transaction."""
+    connection = session.connection()
+    driver = _driver(connection.connection)
+    try:
+        yield connection.connection
+    finally:
         if driver.closed:
             connection.invalidate()  # else the rollback that follows would fail, and its error be told
-        if not isinstance(error, psycopg.Error):
-            raise
-        text = "; ".join(query for query, _ in statements)
-        raise DBAPIError.instance(text, None, error, psycopg.Error) from error
+
+
+def _sent(pooled: PoolProxiedConnection, statements: Sequence[Statement], **how: bool) -> list[Rows]:
+    prepared = pooled.info.setdefault(_PREPARED, {})
+    with _told_as_errors_of_sqlalchemy("; ".join(query for query, _ in statements)):
+        return exchange(_driver(pooled), prepared, statements, **how)
+
+
+@contextmanager
+def _told_as_errors_of_sqlalchemy(what: str) -> Iterator[None]:
+    try:
+        yield
+    except psycopg.Error as error:
+        raise DBAPIError.instance(what, None, error, psycopg.Error) from error
 
 
 def with_the_next(session: Session, statement: Statement) -> Callable[[], Rows]:
@@ -99,7 +135,7 @@ def know_what_is_forgotten(engine: Engine) -> None:
 
     def rolled_back(connection: Connection) -> None:
         if (
-            not connection.invalidated and not _driver(connection).autocommit
+            not connection.invalidated and not _driver(connection.connection).autocommit
         ):  # which has nothing to roll back
             _doubt(connection)
 
@@ -111,8 +147,8 @@ def know_what_is_forgotten(engine: Engine) -> None:
     event.listen(engine, "after_cursor_execute", executed)
 
 
-def _driver(connection: Connection) -> psycopg.Connection:
-    driver = connection.connection.driver_connection
+def _driver(pooled: PoolProxiedConnection) -> psycopg.Connection:
+    driver = pooled.driver_connection
     assert isinstance(driver, psycopg.Connection)
     return driver
 

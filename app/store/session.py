@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session, sessionmaker
 
 from app.domain.errors import UnavailableError, UsageError
 from app.store.liveness import replace_dead_connections
-from app.store.pipeline import know_what_is_forgotten
+from app.store.pipeline import READS, know_what_is_forgotten
 
 STATEMENT_TIMEOUT_MS = 30_000
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000
@@ -110,6 +110,20 @@ def answering() -> Iterator[None]:
         raise UnavailableError(what) from error
 
 
+@contextmanager
+def ended(session: Session) -> Iterator[Session]:
+    """Yield the session; what it has under way is committed at the end, or rolled back if the block raises."""
+    try:
+        yield session
+        if session.in_transaction():
+            session.commit()
+    except BaseException:
+        session.rollback()
+        raise
+    finally:
+        session.close()
+
+
 class Database:
     """The engine and its sessions. The door that opens a session commits it; services only flush."""
 
@@ -119,18 +133,18 @@ class Database:
         """How many connections there may be at once."""
         self._sessions = sessionmaker(self.engine, expire_on_commit=False)
         reading = self.engine.execution_options(isolation_level="AUTOCOMMIT")
-        self._readings = sessionmaker(reading, expire_on_commit=False)
+        self._readings = sessionmaker(reading, expire_on_commit=False, info={READS: True})
 
     @contextmanager
     def session(self) -> Iterator[Session]:
         """Yield a session; it is committed at the end of the block, or rolled back if the block raises."""
-        with self._sessions.begin() as session:
+        with ended(self._sessions()) as session:
             yield session
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """Yield a session that only reads: each statement is a transaction, so that none has to be begun or ended."""
-        with self._readings.begin() as session:
+        with ended(self._readings()) as session:
             yield session
 
     def close(self) -> None:

@@ -39,6 +39,7 @@ def exchange(
     prepared: Prepared,
     statements: Sequence[Statement],
     *,
+    begins: bool = True,
     commits: bool = False,
 ) -> list[Rows]:
     """Return the rows of every statement; where no transaction is under way, one begins.
@@ -47,13 +48,14 @@ def exchange(
         connection: what they are sent on.
         prepared: what it has parsed; brought up to date.
         statements: what is sent.
+        begins: whether that transaction goes on after them; else they are one by themselves.
         commits: whether the transaction is committed after them.
 
     Raises:
         psycopg.Error: of the first that failed; those after it did not run.
     """
     is_alone = connection.pgconn.transaction_status == pq.TransactionStatus.IDLE
-    before = [_begin(connection)] if is_alone and not connection.autocommit else []
+    before = [_begin(connection)] if is_alone and begins and not connection.autocommit else []
     around = (before, [_COMMIT] if commits else [])
     try:
         return _exchange(connection, prepared, statements, around)

@@ -6,7 +6,19 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Interval, bindparam, exists, func, or_, select, update
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Interval,
+    Text,
+    bindparam,
+    cast,
+    exists,
+    func,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.orm import Session
 
 from app.store.pipeline import as_json, in_one_trip, with_the_next, written
@@ -57,6 +69,27 @@ _LIVE_TOKEN = written(
     )
     .outerjoin(User, User.id == Token.user_id)
     .where(Token.public_id == bindparam("public_id"), *is_live())
+)
+
+
+class PresentedToken(NamedTuple):
+    """A token as it is shown: its public id, and the SHA-256 of the secret that came with it."""
+
+    public_id: str
+    secret_sha256: str
+
+
+# Which token of the installation's is presented, if it is live, its secret the right one, and it has one of `scopes`.
+PRESENTED = written(
+    select(Token.name, Token.project_id)
+    .outerjoin(User, User.id == Token.user_id)
+    .where(
+        Token.public_id == bindparam("public_id"),
+        Token.secret_sha256 == bindparam("secret_sha256"),
+        Token.user_id.is_(None),
+        Token.scopes.op("&&")(cast(bindparam("scopes"), ARRAY(Text))),
+        *is_live(),
+    )
 )
 
 

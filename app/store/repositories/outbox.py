@@ -65,13 +65,18 @@ def renewed(
     return _RENEW, its | {"delay": timedelta(seconds=delay_s), "age": sent_before}
 
 
-_RENEW = """
+def renewing(which: str) -> str:
+    """Return the SQL that does as `put_again` for rows of `topic`, `key` and `payload`; it takes `delay` and `age`."""
+    return f"""
     insert into outbox as known (topic, key, payload, available_at)
-    values (%(topic)s, %(key)s, %(payload)s::jsonb, clock_timestamp() + %(delay)s)
+    select topic, key, payload, clock_timestamp() + %(delay)s from ({which}) as renewed
     on conflict (key) do update
     set sent_at = null, available_at = excluded.available_at
     where known.sent_at <= clock_timestamp() - %(age)s
-"""
+    """  # noqa: S608  # nothing of it is anybody's but ours
+
+
+_RENEW = renewing("select %(topic)s as topic, %(key)s as key, %(payload)s::jsonb as payload")
 
 
 def send_again(session: Session, topic: str, *, sent_before: timedelta) -> None:

@@ -28,10 +28,11 @@ class SeriesKey:
 class NewResult:
     """A result to be stored with its values; `void` are indices into `values`.
 
-    What is stored together with its upload has neither `commit_id` nor `upload_id` yet.
+    What is stored together with its upload has neither `commit_id` nor `upload_id` yet, and what is stored by the trip
+    that looks for its series has no `series_id`.
     """
 
-    series_id: int
+    series_id: int | None
     commit_id: int | None
     run_id: int | None
     upload_id: int | None
@@ -116,10 +117,23 @@ def as_rows(results: Sequence[NewResult]) -> str:
     return as_json([vars(result) for result in results])
 
 
-def storing(*, upload: str = "new.upload_id", commit: str = "new.commit_id", beside: str = "") -> str:
-    """Return the common table expressions that store the results `rows` and their samples.
+NEW_RESULT = """
+    series_id bigint, commit_id bigint, run_id bigint, upload_id bigint, arm text,
+    value float8, low float8, high float8, "values" float8[], void bigint[],
+    flags text[], measured_at timestamptz, branch text
+"""
+"""What `NewResult` as JSON are read as."""
+
+_GIVEN = f"json_to_recordset(%(rows)s::json) as new({NEW_RESULT})"
+
+
+def storing(
+    *, given: str = _GIVEN, upload: str = "new.upload_id", commit: str = "new.commit_id", beside: str = ""
+) -> str:
+    """Return the common table expressions that store results and their samples.
 
     Args:
+        given: where the results come from, as `new`; else they are the parameter `rows`.
         upload: where the id of their upload comes from.
         commit: where the id of their commit comes from.
         beside: another expression, of one row, that these are columns of; where it is empty, nothing is stored.
@@ -129,10 +143,7 @@ def storing(*, upload: str = "new.upload_id", commit: str = "new.commit_id", bes
       select nextval((select cast(pg_get_serial_sequence('result', 'id') as regclass))) as id,
         series_id, {commit} as commit_id, run_id, {upload} as upload_id, arm, value, low, high, "values", void,
         flags, measured_at, branch
-      from json_to_recordset(%(rows)s::json) as new(
-        series_id bigint, commit_id bigint, run_id bigint, upload_id bigint, arm text,
-        value float8, low float8, high float8, "values" float8[], void bigint[],
-        flags text[], measured_at timestamptz, branch text) {beside}
+      from {given} {beside}
     ), stored as (
       insert into result
         (id, series_id, commit_id, run_id, upload_id, arm, value, low, high, n, flags, measured_at, branch)
