@@ -117,6 +117,7 @@ class _Posting:
             units=[(its.unit, its.better) for its in payload.results],
             topic=TOPIC,
             delay_s=TOGETHER_S,
+            completes=self._callers_key is None,
         )
 
     @property

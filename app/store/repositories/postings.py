@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from app.store.pipeline import as_json, in_one_trip
 from app.store.repositories import outbox
 from app.store.repositories.access import PRESENTED, PresentedToken
-from app.store.repositories.projects import GIVEN_COMMIT, IS_COVERED, CommitFacts
+from app.store.repositories.projects import GIVEN_COMMIT, IS_COVERED, CommitFacts, completing
 from app.store.repositories.series import LENGTH, NEW_RESULT, KnownSeries, NewResult, storing
 
 
@@ -118,7 +118,10 @@ _KNOWN = f"""
 
 @dataclass(frozen=True)
 class Ready:
-    """A document as it is stored where all that it names is known, and where who posts it may do so."""
+    """A document as it is stored where all that it names is known, and where who posts it may do so.
+
+    Its commit may be new if it `completes` it: then nothing else can stand under its key.
+    """
 
     key: str
     body_digest: str
@@ -133,6 +136,7 @@ class Ready:
     """Announces results; its message is one for a project."""
     delay_s: float
     """When that message leaves [s]."""
+    completes: bool
 
 
 def extend(session: Session, names: Names, ready: Ready, *, ends: bool) -> tuple[Found, int | None]:
@@ -160,6 +164,7 @@ def extend(session: Session, names: Names, ready: Ready, *, ends: bool) -> tuple
         "topic": ready.topic,
         "delay": timedelta(seconds=ready.delay_s),
         "age": timedelta(0),
+        "completes": ready.completes,
     }
     (found,) = in_one_trip(session, (_EXTEND, names.values() | ready.presented._asdict() | its), ends=ends)
     *_, upload_id = found[0]
@@ -171,6 +176,12 @@ _MESSAGE = """
       jsonb_build_object('project_id', project_id) as payload
     from claimed
 """
+
+_COMMIT = f"""
+    select project_id, sha, parent_sha, given.branch, authored_at, author, subject, position
+    from allowed cross join json_to_record(%(commit)s::json) as {GIVEN_COMMIT}
+    where commit_id is null
+"""  # noqa: S608  # nothing of it is anybody's but ours
 
 _EXTENDING = """
     select known_id as series_id, run_id, arm, value, low, high, "values", void, flags, measured_at,
@@ -192,11 +203,12 @@ _EXTEND = f"""
       select whole.project_id, environment_id, commit_id, presented.name as posted_by
       from whole join ({PRESENTED}) as presented
         on presented.project_id is null or presented.project_id = whole.project_id
-      where whole.project_id is not null and environment_id is not null and commit_id is not null and not exists (
-        select from found where known_id is null or unit <> known_unit or better <> known_better)
+      where whole.project_id is not null and environment_id is not null and (commit_id is not null or %(completes)s)
+        and not exists (select from found where known_id is null or unit <> known_unit or better <> known_better)
+    ), completed as ({completing(_COMMIT)} returning id
     ), claimed as (
       insert into upload (project_id, key, body_digest, commit_id, environment_id, answer, posted_by)
-      select project_id, %(key)s, %(body_digest)s, commit_id, environment_id,
+      select project_id, %(key)s, %(body_digest)s, coalesce(commit_id, (select id from completed)), environment_id,
         (select jsonb_build_object('series', jsonb_agg(jsonb_build_object(
            'id', known_id, 'benchmark', benchmark, 'metric', metric, 'n', length + 1, 'new', false)
            order by ordinality)) from found),

@@ -136,14 +136,13 @@ IS_COVERED = """
 """
 """Whether nothing of what is `given` of a commit would add to what is `known`."""
 
-_COMPLETE_COMMITS = f"""
+
+def completing(given: str) -> str:
+    """Return the SQL that makes the commits of a query, `project_id` and `CommitFacts`, or adds to what is known."""
+    return f"""
     insert into commit as known
       (project_id, sha, parent_sha, branch, authored_at, author, subject, position)
-    select %(project_id)s, sha, parent_sha, branch, authored_at, author, subject, position
-    from json_to_recordset(%(rows)s::json) as {GIVEN_COMMIT}
-    where (
-      select {IS_COVERED} from commit as known
-      where project_id = %(project_id)s and known.sha = given.sha) is not true
+    {given}
     order by sha  -- one order everywhere, so that none deadlock
     on conflict (project_id, sha) do update set
       parent_sha = coalesce(known.parent_sha, excluded.parent_sha),
@@ -152,7 +151,18 @@ _COMPLETE_COMMITS = f"""
       author = coalesce(nullif(known.author, ''), excluded.author),
       subject = coalesce(nullif(known.subject, ''), excluded.subject),
       position = coalesce(known.position, excluded.position)
-"""  # noqa: S608  # nothing of it is anybody's but ours
+    """  # nothing of it is anybody's but ours
+
+
+_COMPLETE_COMMITS = completing(
+    f"""
+    select %(project_id)s, sha, parent_sha, branch, authored_at, author, subject, position
+    from json_to_recordset(%(rows)s::json) as {GIVEN_COMMIT}
+    where (
+      select {IS_COVERED} from commit as known
+      where project_id = %(project_id)s and known.sha = given.sha) is not true
+    """  # noqa: S608  # nothing of it is anybody's but ours
+)
 
 
 def cases(session: Session, project_id: int, wanted: list[tuple[str, Params]]) -> dict[str, BenchmarkCase]:
