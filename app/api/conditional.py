@@ -20,9 +20,9 @@ PRIVATE = "private, no-cache"
 class StoredRoute(Route):
     """A route whose answers to GET have an `ETag`, and are 304 where `If-None-Match` names it."""
 
-    def get_route_handler(self) -> Handler:
-        """Return what answers a request."""
-        handle = super().get_route_handler()
+    def around(self, handle: Handler) -> Handler:
+        """Return the handler, whose whole answers have a tag."""
+        handle = super().around(handle)
 
         async def conditional(request: Request) -> Response:
             response = await handle(request)

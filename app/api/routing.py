@@ -4,14 +4,15 @@ A framework gives each thing that waits to a thread of its own, one after the ot
 request a tenth of a millisecond. Here an endpoint names what it needs as a parameter `Annotated[Session, Found(...)]`,
 and all of it is found in the one thread that the endpoint runs in. An endpoint that takes nothing else of a request
 but what a coroutine reads from it, and returns a response, is called without the framework, which would cost it another
-tenth; where its address has no parameters either, `app.api.straight` leads to it.
+tenth, and `app.api.straight` leads to it. So it does to one that takes numbers in its address, and queries that may be
+left out, where they are.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar, get_args
 
@@ -22,6 +23,7 @@ from fastapi.routing import APIRoute
 from sqlalchemy.orm import Session
 
 from app.api.acquainted import Acquainted
+from app.api.plain import Plain, plain
 from app.api.straight import RAISED, Handler
 from app.domain.errors import AccessError, PayloadError, TooLargeError
 from app.wiring import Service
@@ -189,8 +191,21 @@ class Route(APIRoute):
             raise TypeError(f"{path} only reads, and takes {', '.join(sorted(writing))}")
 
     def get_route_handler(self) -> Handler:
-        """Return what answers a request; whoever may not ask is told that first, and then what is wrong with it."""
-        handle = self._unframed or super().get_route_handler()
+        """Return what answers a request."""
+        is_left_nothing = self._plain is not None and not self._plain.left
+        return self.around(self._unframed if is_left_nothing else super().get_route_handler())
+
+    @functools.cached_property
+    def straight(self) -> Handler | None:
+        """What answers a request whose address is all that it says without the framework, where that is possible."""
+        return self.around(self._unframed) if self._plain else None
+
+    def numbered(self, written: Sequence[str]) -> Mapping[str, int] | None:
+        """Return the numbers of the route's address by their names; None where one cannot be."""
+        return None if self._plain is None else self._plain.numbered(written)
+
+    def around(self, handle: Handler) -> Handler:
+        """Return the handler so that whoever may not ask is told that first, and then what is wrong with it."""
 
         async def admitted(request: Request) -> Response:
             if RAISED in request.scope:
@@ -207,29 +222,34 @@ class Route(APIRoute):
         return admitted if self._found else handle
 
     @functools.cached_property
-    def straight(self) -> Handler | None:
-        """What answers a request without the framework, where there is nothing to do for that."""
-        return self.get_route_handler() if self._unframed else None
+    def _read(self) -> Readers:
+        return readers(self.endpoint)
 
     @functools.cached_property
-    def _unframed(self) -> Handler | None:
-        """Return what calls an endpoint for which there is nothing to do for the framework: all it takes is ours.
+    def _plain(self) -> Plain | None:
+        """Return what is left of a question that is its address alone, for an endpoint that needs no framework then.
 
         Of dependencies only the route's own are seen, none that a router or the application is given: who may ask is
         said by parameters.
         """
-        signature, read = _signature(self.endpoint), readers(self.endpoint)
-        others = signature.parameters.keys() - self._found.keys() - read.keys()
+        signature = _signature(self.endpoint)
         answer = signature.return_annotation
-        if others or self.dependencies or not (isinstance(answer, type) and issubclass(answer, Response)):
+        if (
+            self.dependencies
+            or not self._found
+            or not (isinstance(answer, type) and issubclass(answer, Response))
+        ):
             return None
+        ours = self._found.keys() | self._read.keys()
+        left = {name: its for name, its in signature.parameters.items() if name not in ours}
+        return plain(self.path, left)
 
-        async def handle(request: Request) -> Response:
-            received = {name: await its(request) for name, its in read.items()}
-            response: Response = await run_in_threadpool(self.endpoint, request=request, **received)
-            return response
-
-        return handle if self._found else None
+    async def _unframed(self, request: Request) -> Response:
+        """Call the endpoint with nothing of the request but its body and the numbers of its address."""
+        received = {name: await its(request) for name, its in self._read.items()}
+        given = request.path_params | received
+        response: Response = await run_in_threadpool(self.endpoint, request=request, **given)
+        return response
 
     def _admit(self, request: Request) -> None:
         with asking(request) as asked:

@@ -1,13 +1,14 @@
-"""The shortest way from the door to an endpoint, for requests that programs make after every test.
+"""The shortest way from the door to an endpoint, for requests that programs make one after the other.
 
 A framework looks through its routes, keeps books that none of these need, and hands every answer through six functions:
 that takes as long as what a posted result is stored by. Whatever is raised on the way is answered by the framework, as
-if it had been raised there.
+if it had been raised there; so is a question that says more than its address does, or whose address is none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+import re
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from fastapi import Request, Response
@@ -21,23 +22,35 @@ RAISED = "ratchet.raised"
 """Where a request holds the error that its route is to raise."""
 
 
+_NUMBER = re.compile(r"(?<=/)[0-9]{1,20}(?=/|$)")
+_PARAMETER = re.compile(r"(?<=/)\{[^/}]*\}(?=/|$)")
+_ANY = "0"
+"""Stands for every number of an address."""
+
+
 class Reached(Protocol):
     """A route, and what answers it without the framework."""
 
     path: str
     methods: set[str]
-    param_convertors: Mapping[str, Any]
     straight: Handler | None
+
+    def numbered(self, written: Sequence[str]) -> Mapping[str, int] | None:
+        """Return the numbers of the address by their names; None where one cannot be."""
 
 
 Reachable = Mapping[tuple[str, str], Reached]
-"""Routes by method and path."""
+"""Routes by method and path, all of whose parameters are 0."""
 
 
 def reachable(routes: Iterable[Any]) -> Reachable:
-    """Return those of the routes that the framework has nothing to do for, and whose addresses have no parameters."""
-    found = [its for its in routes if not its.param_convertors and getattr(its, "straight", None)]
-    return {(method, its.path): its for its in found for method in its.methods}
+    """Return those of the routes that the framework has nothing to do for."""
+    return {way: its for its in routes for way in _ways(its)}
+
+
+def _ways(route: Any) -> Iterator[tuple[str, str]]:
+    if getattr(route, "straight", None):
+        yield from ((method, _PARAMETER.sub(_ANY, route.path)) for method in route.methods)
 
 
 class Straight:
@@ -48,7 +61,7 @@ class Straight:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer."""
-        route = self._routes.get((scope["method"], scope["path"])) if scope["type"] == "http" else None
+        route = self._reached(scope) if scope["type"] == "http" and not scope["query_string"] else None
         if route is None or route.straight is None:
             await self._app(scope, receive, send)
             return
@@ -61,3 +74,13 @@ class Straight:
             return
         is_small = hasattr(answer, "body") and len(answer.body) < SMALLEST_B
         await (answer if is_small else Packed(answer, minimum_size=SMALLEST_B))(scope, receive, send)
+
+    def _reached(self, scope: Scope) -> Reached | None:
+        """Return the route of an address, whose numbers are noted as its parameters."""
+        path = scope["path"]
+        route = self._routes.get((scope["method"], _NUMBER.sub(_ANY, path)))
+        numbers = None if route is None else route.numbered(_NUMBER.findall(path))
+        if numbers is None:
+            return None
+        scope["path_params"] = numbers
+        return route

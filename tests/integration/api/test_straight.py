@@ -1,4 +1,4 @@
-"""Posted results reach their endpoint without the framework, and nobody sees that they do."""
+"""Posted results, and questions that are an address alone, reach endpoints without the framework; nobody sees it."""
 
 from __future__ import annotations
 
@@ -49,6 +49,67 @@ def test_a_document_is_stored_and_counted_without_the_framework(
     counted = client.get("/metrics").text
     assert f'method="POST",route="{POST}",status="201"' in counted
     assert framework == ["/metrics"], "which shows that it is seen"
+
+
+@pytest.fixture
+def trend(client: TestClient, admin_token: str) -> str:
+    """The address of a series' trend, which the client may read."""
+    stored = post(client, admin_token).json()
+    client.headers["Authorization"] = f"Bearer {admin_token}"
+    return f"/api/v1/series/{stored['series'][0]['id']}/trend"
+
+
+def test_a_question_that_is_an_address_alone_is_answered_without_the_framework(
+    client: TestClient, trend: str, framework: list[str]
+) -> None:
+    answer = client.get(trend)
+    assert framework == []
+    assert answer.headers["etag"]
+    more = f"{trend}?columns=1000"
+    assert answer.json() == client.get(more).json()
+    assert framework == [trend], "what is asked for in a query is the framework's"
+    again = client.get(trend, headers={"If-None-Match": answer.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert 'route="/api/v1/series/{series_id}/trend",status="304"' in client.get("/metrics").text
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        ("/api/v1/series/0/trend", 422),
+        (f"/api/v1/series/{2**63}/trend", 422),
+        ("/api/v1/series/1234567/trend", 404),
+        ("/api/v1/series/one/trend", 422),
+        ("/api/v1/series/{series_id}/trend", 422),
+        ("/api/v1/series/7/8/trend", 404),
+    ],
+)
+def test_what_is_wrong_with_an_address_is_answered_as_everywhere(
+    client: TestClient, admin_token: str, framework: list[str], address: str, status: int
+) -> None:
+    client.headers["Authorization"] = f"Bearer {admin_token}"
+    answer = client.get(address)
+    assert (answer.status_code, len(framework)) == (status, 1)
+    assert answer.json()["code"]
+
+
+def test_a_stranger_is_told_that_whatever_the_address(
+    client: TestClient, trend: str, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service.settings, "anonymous_read", False)
+    del client.headers["Authorization"]
+    for address in (trend, "/api/v1/series/1234567/trend", "/api/v1/series/0/trend"):
+        assert client.get(address).status_code == 401
+
+
+def test_the_framework_has_the_same_route_for_whatever_is_reached_so(
+    client: TestClient, service: Service, framework: list[str]
+) -> None:
+    for (method, path), route in application(service).reachable.items():
+        its = path.replace("/0", "/7")
+        status = client.request(method, f"{its}?asked=more").status_code
+        assert framework[-1] == its
+        assert f'method="{method}",route="{route.path}",status="{status}"' in client.get("/metrics").text
 
 
 def test_other_methods_and_other_addresses_are_the_frameworks(
