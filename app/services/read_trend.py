@@ -10,7 +10,7 @@ from typing import NamedTuple, overload
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFoundError
-from app.domain.thinning import thinned
+from app.domain.thinning import PER_COLUMN, thinned
 from app.services.access import Principal
 from app.services.query_changes import moved_worse
 from app.services.query_runs import name_of_run, upload_name
@@ -172,7 +172,8 @@ def read_trend(
 
     Raises NotFoundError for a series that is not there or may not be seen, and for a branch that has no history.
     """
-    its = trends.history(session, series_id, branch, most_changes=MOST_CHANGES)
+    at_once = PER_COLUMN * columns if first == 0 and last is None else 0
+    its = trends.history(session, series_id, branch, most_changes=MOST_CHANGES, at_once=at_once)
     if its is None or not may_see(reader(), its.project.id):
         raise unseen_series(series_id)
     if branch is not None:

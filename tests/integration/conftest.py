@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
@@ -15,9 +16,11 @@ from sqlalchemy.orm import Session
 from app.config import ServiceSettings
 from app.embedded import EmbeddedPostgres
 from app.services.access import Scope, issue_token
+from app.store import pipeline
 from app.store.migrate import migrate
 from app.store.session import Database, make_engine
 from app.store.tables import Table
+from app.store.wire import exchange
 from app.wiring import Service
 from tests.factories.application import application
 from tests.factories.browser import browser
@@ -172,3 +175,16 @@ def reader(service: Service, admin_token: str) -> TestClient:
 def worker_token(service: Service) -> str:
     """An agent's token."""
     return _token(service, "worker", Scope.WORKER)
+
+
+@pytest.fixture
+def trips(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many statements each trip to the database had, in their order."""
+    found: list[int] = []
+
+    def counted(connection: Any, prepared: Any, statements: Any, **options: Any) -> Any:
+        found.append(len(statements))
+        return exchange(connection, prepared, statements, **options)
+
+    monkeypatch.setattr(pipeline, "exchange", counted)
+    return found

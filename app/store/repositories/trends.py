@@ -21,6 +21,9 @@ from app.store.repositories import trend_marks
 from app.store.repositories.trend_marks import Marks, Sought
 from app.store.tables import BenchmarkCase, Commit, Project, Result, Series
 
+COLUMNS = 7
+"""Columns of numbers that a history is read as."""
+
 
 @dataclass(frozen=True)
 class TrendColumns:
@@ -59,22 +62,6 @@ class ChangeRow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class History:
-    """A series' history on a branch; `branches` are those on which it has one, with their lengths, the longest first.
-
-    The series, its case and its project are as they are stored, and belong to no session.
-    """
-
-    series: Series
-    case: BenchmarkCase
-    project: Project
-    branches: tuple[tuple[str, int], ...]
-    branch: str
-    columns: TrendColumns
-    changes: tuple[ChangeRow, ...]
-
-
-@dataclass(frozen=True)
 class Behind:
     """What is behind points, as columns: their commits, and what was noted.
 
@@ -88,10 +75,31 @@ class Behind:
     flags: Sequence[Sequence[str]] = ()
 
 
-def history(session: Session, series_id: int, branch: str | None, *, most_changes: int) -> History | None:
+@dataclass(frozen=True)
+class History:
+    """A series' history on a branch; `branches` are those on which it has one, with their lengths, the longest first.
+
+    The series, its case and its project are as they are stored, and belong to no session.
+    """
+
+    series: Series
+    case: BenchmarkCase
+    project: Project
+    branches: tuple[tuple[str, int], ...]
+    branch: str
+    columns: TrendColumns
+    changes: tuple[ChangeRow, ...]
+    behind: Behind | None = None
+    """What is behind all of its points; None where that is to be asked for."""
+
+
+def history(
+    session: Session, series_id: int, branch: str | None, *, most_changes: int, at_once: int = 0
+) -> History | None:
     """Return the series' history on a branch, with the newest so many changes that stand; None where it is not there.
 
-    Without a branch it is the project's own, or where the series has nothing there, the longest.
+    Without a branch it is the project's own, or where the series has nothing there, the longest. If it has at most
+    `at_once` points, what is behind them is fetched with it.
     """
     which = {
         "id": series_id,
@@ -99,8 +107,10 @@ def history(session: Session, series_id: int, branch: str | None, *, most_change
         "states": list(STANDING),
         "limit": most_changes,
         "untold": list(UNTOLD),
+        "at_once": at_once,
     }
-    heads, columns, changes = in_one_trip(session, (_HEAD, which), (_COLUMNS, which), (_CHANGES, which))
+    asked = (_HEAD, _COLUMNS_AND_BEHIND if at_once else _COLUMNS, _CHANGES)
+    heads, points, changes = in_one_trip(session, *((query, which) for query in asked))
     if not heads:
         return None
     series, case, project, branches, its_branch = _head(heads[0])
@@ -110,8 +120,9 @@ def history(session: Session, series_id: int, branch: str | None, *, most_change
         project,
         branches,
         its_branch or branch or project.branch,
-        _columns(columns[0]),
+        _columns(points[0][:COLUMNS]),
         tuple(map(ChangeRow._make, changes)),
+        _behind_of(points[0][COLUMNS:]),
     )
 
 
@@ -130,7 +141,7 @@ def _head(
     )
 
 
-def _columns(row: tuple[bytes | None, ...]) -> TrendColumns:
+def _columns(row: Sequence[bytes | None]) -> TrendColumns:
     told = [bytes(column or b"") for column in row]
     n = len(told[0]) // 8
     whole, real = struct.Struct(f">{n}q"), struct.Struct(f">{n}d")
@@ -169,25 +180,69 @@ _HEAD = f"""
 UNTOLD = ("", hashlib.sha256(b"{}").hexdigest())
 """Hashes of machines of which nothing is told."""
 
-# As bytes of PostgreSQL's own binary protocol. Whose uploads they are is said so that no other project's are read.
-_COLUMNS = f"""
-    select
-      string_agg(int8send(result.id), '' order by place, result.id),
-      string_agg(float8send(value), '' order by place, result.id),
-      string_agg(float8send(low), '' order by place, result.id),
-      string_agg(float8send(high), '' order by place, result.id),
-      string_agg(int8send(n), '' order by place, result.id),
-      string_agg(int8send(coalesce(run_id, -upload_id, 0)), '' order by place, result.id),
-      string_agg(
-        int8send(case when machine_hash <> all(%(untold)s) then hashtextextended(machine_hash, 0) else 0 end),
-        '' order by place, result.id)
-    from result
-      left join run on run.id = run_id
-      left join upload on upload.id = upload_id
-        and upload.project_id = (select project_id from series where series.id = %(id)s)
-      left join environment on environment.id = coalesce(run.environment_id, upload.environment_id)
-    where series_id = %(id)s and result.branch = ({_BRANCH}) and place is not null
-"""  # noqa: S608
+_CHOSEN = """
+    chosen as materialized (
+      select history.branch, history.length, series.project_id
+      from history
+        join series on series.id = history.series_id
+        join project on project.id = series.project_id
+      where history.series_id = %(id)s
+        and case when %(branch)s::text is null then history.length > 0 else history.branch = %(branch)s end
+      order by history.branch = project.branch desc, history.length desc, history.branch
+      limit 1)
+"""
+
+
+def _told(of: str) -> str:
+    """Return what is told of the points `told`, in their order: of their commits, and what was noted."""
+    return f"""
+        json_agg(sha) {of}, json_agg(subject) {of}, json_agg(author) {of},
+        json_agg(coalesce(authored_at, (select measured_at from result where result.id = told.id))) {of},
+        json_agg(nullif(flags, '{{}}')) {of}
+    """  # noqa: S608
+
+
+def _points(behind: str, columns: str = "", beside: str = "") -> str:
+    """Return how a whole history is read, with what is `behind` its points, made of these columns of what is `beside`.
+
+    Numbers are bytes of PostgreSQL's own binary protocol. Whose uploads they are is said so that no other project's are
+    read.
+    """
+    return f"""
+        with {_CHOSEN}
+        select
+          string_agg(int8send(id), ''),
+          string_agg(float8send(value), ''),
+          string_agg(float8send(low), ''),
+          string_agg(float8send(high), ''),
+          string_agg(int8send(n), ''),
+          string_agg(int8send(source), ''),
+          string_agg(int8send(machine), '')
+          {behind}
+        from (
+          select result.id, value, low, high, n, coalesce(run_id, -upload_id, 0) as source,
+            case when machine_hash <> all(%(untold)s) then hashtextextended(machine_hash, 0) else 0 end as machine
+            {columns}
+          from chosen
+            join result on series_id = %(id)s and result.branch = chosen.branch and place is not null
+            left join run on run.id = run_id
+            left join upload on upload.id = upload_id and upload.project_id = chosen.project_id
+            left join environment on environment.id = coalesce(run.environment_id, upload.environment_id)
+            {beside}
+          order by place, result.id) told
+    """  # noqa: S608
+
+
+_COLUMNS = _points("")
+
+_COLUMNS_AND_BEHIND = _points(
+    f", {_told('filter (where sha is not null)')}",
+    ", flags, sha, subject, author, authored_at",
+    """
+    left join commit on commit.id = result.commit_id and commit.project_id = chosen.project_id
+      and chosen.length <= %(at_once)s
+    """,
+)
 
 _CHANGES = f"""
     select change_point.id, index, kind, state, change, ci_low, ci_high, before, after, label,
@@ -210,8 +265,6 @@ def behind(
     """
     if not rows:
         return Behind(), Marks()
-    shown, which = _shown(its, rows)
-    project = {"project": its.project.id}
     ids, sources = its.columns.result_ids, its.columns.sources
     measured = [row for row in rows if sources[row] > 0]
     step = max(1, -(-len(measured) // controls))
@@ -224,15 +277,24 @@ def behind(
         results=[ids[row] for row in measured],
         arrived=[ids[row] for row in arrived],
     )
-    (found,), *beside = in_one_trip(
-        session, (_behind(shown), which | project), *trend_marks.statements(sought)
-    )
+    beside = trend_marks.statements(sought)
+    if its.behind is not None and len(rows) == len(ids):
+        return its.behind, trend_marks.marks(sought, in_one_trip(session, *beside) if beside else ())
+    shown, which = _shown(its, rows)
+    project = {"project": its.project.id}
+    ((found, *told),), *answers = in_one_trip(session, (_behind(shown), which | project), *beside)
     result_ids = [ids[row] for row in rows]
-    if found[0] != result_ids:  # points came in between since their columns were read
-        ((found,),) = in_one_trip(session, (_behind(_OF_RESULTS), {"ids": result_ids} | project))
-    _, sha, subject, author, time, flags = found
-    told = Behind(sha, subject, author, time, [its_flags or () for its_flags in flags])
-    return told, trend_marks.marks(sought, beside)
+    if found != result_ids:  # points came in between since their columns were read
+        (((_, *told),),) = in_one_trip(session, (_behind(_OF_RESULTS), {"ids": result_ids} | project))
+    return _behind_of(told) or Behind(), trend_marks.marks(sought, answers)
+
+
+def _behind_of(told: Sequence[Any]) -> Behind | None:
+    """Return what is behind points, where it was told."""
+    if not told or told[0] is None:
+        return None
+    sha, subject, author, time, flags = told
+    return Behind(sha, subject, author, time, [its or () for its in flags])
 
 
 def _newest_runs(columns: TrendColumns) -> list[int]:
@@ -251,9 +313,7 @@ def _shown(its: History, rows: Sequence[int]) -> tuple[str, dict[str, Any]]:
 # All but the time of a commit that nobody dated is in the index that finds the history (`SHOWN` of its table).
 def _behind(shown: str) -> str:
     return f"""
-        select json_agg(id), json_agg(sha), json_agg(subject), json_agg(author),
-          json_agg(coalesce(authored_at, (select measured_at from result where result.id = told.id))),
-          json_agg(nullif(flags, '{{}}'))
+        select json_agg(id), {_told("")}
         from (
           select shown.id, sha, subject, author, authored_at, flags
           from ({shown}) shown join commit on commit.id = commit_id and commit.project_id = %(project)s

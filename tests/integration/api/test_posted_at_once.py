@@ -15,10 +15,8 @@ from sqlalchemy.orm import Session
 
 from app.services.access import Principal, Role, Scope, issue_token
 from app.services.ingest_results import ingest_results
-from app.store import pipeline
 from app.store.repositories import projects
 from app.store.tables import Commit, Result, Token, Upload
-from app.store.wire import exchange
 from app.wiring import Service
 from tests.factories.people import person
 from tests.factories.posted_results import post_results, posted_document, posted_result
@@ -32,19 +30,6 @@ NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 def token(service: Service) -> str:
     with service.database.session() as session:
         return issue_token(session, "writer", [Scope.RESULTS_WRITE])
-
-
-@pytest.fixture
-def trips(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many statements each trip to the database had, in their order."""
-    found: list[int] = []
-
-    def counted(connection: Any, prepared: Any, statements: Any, **options: Any) -> Any:
-        found.append(len(statements))
-        return exchange(connection, prepared, statements, **options)
-
-    monkeypatch.setattr(pipeline, "exchange", counted)
-    return found
 
 
 @pytest.mark.parametrize("commit", ["c", "d"], ids=["known commit", "new commit"])
