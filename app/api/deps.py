@@ -14,9 +14,8 @@ from sqlalchemy.orm import Session
 from app.api.routing import Asked, Found
 from app.api.unpacking import BeyondLimitError, unpack
 from app.domain.errors import AccessError, PayloadError, Problem, TooLargeError
-from app.services.access import Principal, Scope, presented_token, presenting
+from app.services.access import Principal, Scope, presenting
 from app.services.sign_in import principal_of_cookie
-from app.store.repositories.access import PresentedToken
 from app.wiring import Service
 
 COOKIE = "ratchet_session"
@@ -78,26 +77,17 @@ def get_principal(asked: Asked) -> Principal:
 
 def get_presenting(asked: Asked) -> Callable[[], Principal]:
     """Return what returns who asks, by bearer token, once the session has made a trip. Raises as `get_principal`."""
-    return presenting(asked.session, _token_of_program(asked))
-
-
-def get_presented_token(asked: Asked) -> PresentedToken:
-    """Return the token that is shown, whatever it opens. Raises AccessError where there is none that could be ours."""
-    return presented_token(_token_of_program(asked))
-
-
-def _token_of_program(asked: Asked) -> str:
-    token = _token(asked)
+    token = bearer_token(asked.request)
     if token is None:
         raise AccessError(
             "no token: send `Authorization: Bearer …` (RATCHET_TOKEN for our clients)", code="unauthenticated"
         )
-    return token
+    return presenting(asked.session, token)
 
 
-def _token(asked: Asked) -> str | None:
+def bearer_token(request: Request) -> str | None:
     """Return the bearer token of the request, or None."""
-    scheme, _, token = asked.request.headers.get("authorization", "").partition(" ")
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
 
 
@@ -131,7 +121,7 @@ def get_coming_reader(asked: Asked) -> Callable[[], Principal | None]:
     Where reading is not open to all, nothing is looked up for whoever may turn out not to read: only for a token that
     was good when it was last shown.
     """
-    token, acquainted = _token(asked), asked.acquainted
+    token, acquainted = bearer_token(asked.request), asked.acquainted
     if token is None or not (asked.service.settings.anonymous_read or token in acquainted):
         reader = asked.of(get_reader)
         if token is not None:
@@ -193,7 +183,6 @@ JobCreator = Annotated[Principal, Found(allowed(Scope.JOBS_CREATE))]
 AlertWriter = Annotated[Principal, Found(allowed(Scope.ALERTS_WRITE))]
 NotifierWriter = Annotated[Principal, Found(allowed(Scope.NOTIFIERS_WRITE))]
 ResultWriter = Annotated[Principal, Found(allowed(Scope.RESULTS_WRITE))]
-Presented = Annotated[PresentedToken, Found(get_presented_token)]
 ComingWriter = Annotated[Callable[[], Principal], Found(presented(Scope.RESULTS_WRITE))]
 
 

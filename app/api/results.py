@@ -5,14 +5,18 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated
 
+from fastapi import Request, Response
+
 from app.api.answers.results import BatchAnswer, PostedDocument, StoredAnswer
-from app.api.deps import Body, ComingWriter, Presented, ResultWriter, SessionDep, relayed
+from app.api.deps import Body, ComingWriter, ResultWriter, SessionDep, bearer_token, relayed
 from app.api.describing import answers, takes
 from app.api.rendering import PlainJSON
-from app.api.routing import Asked, Found, Router
+from app.api.routing import Asked, Found, Router, spared_by
 from app.services.announce_results import TOGETHER_S
+from app.services.ingest_at_once import ingest_at_once
 from app.services.ingest_batch import ingest_batch
 from app.services.ingest_results import ingest_results
+from app.wiring import Service
 
 IDEMPOTENT = {
     "parameters": [
@@ -32,6 +36,21 @@ def get_key(asked: Asked) -> str | None:
     return asked.request.headers.get("idempotency-key")
 
 
+async def post_at_once(request: Request, body: bytes) -> Response | None:
+    """Store a document that needs no thread of its own for that; None where it does."""
+    token = bearer_token(request)
+    if token is None:
+        return None
+    service: Service = request.app.state.service
+    key = request.headers.get("idempotency-key")
+    stored = await ingest_at_once(service.database.prompt, token, key, body, now=datetime.now(UTC))
+    if stored is None:
+        return None
+    service.relay_soon(TOGETHER_S)
+    status, answer = stored
+    return PlainJSON(answer, status)
+
+
 AnnouncementRelayed = Annotated[None, Found(relayed(TOGETHER_S))]
 IdempotencyKey = Annotated[str | None, Found(get_key)]
 
@@ -47,18 +66,12 @@ WRITING = (409, 413, 507)
     responses=answers(StoredAnswer, *WRITING, status=201) | answers(StoredAnswer),
     openapi_extra=takes(PostedDocument, DOCUMENT) | IDEMPOTENT,
 )
+@spared_by(post_at_once)
 def post_results(
-    body: Body,
-    session: SessionDep,
-    writer: ComingWriter,
-    presented: Presented,
-    key: IdempotencyKey,
-    _then: AnnouncementRelayed,
+    body: Body, session: SessionDep, writer: ComingWriter, key: IdempotencyKey, _then: AnnouncementRelayed
 ) -> PlainJSON:
     """Store results; the same document again is answered 200 with the same body."""
-    status, answer = ingest_results(
-        session, writer, key, body, now=datetime.now(UTC), presented=presented, ends=True
-    )
+    status, answer = ingest_results(session, writer, key, body, now=datetime.now(UTC), ends=True)
     return PlainJSON(answer, status)
 
 

@@ -85,6 +85,12 @@ _OURS = "_finds_in_one_thread"
 REQUEST = "request"
 """How an endpoint is given the request that does not take it itself."""
 
+_SPARED_BY = "_spared_by"
+"""Where an endpoint has what may answer in its place."""
+
+Spare = Callable[..., Awaitable[Response | None]]
+"""Takes a request, and by their names what was read from it."""
+
 Finders = dict[str, Callable[[Asked], Any]]
 """By its name what finds a parameter."""
 
@@ -173,6 +179,20 @@ def in_one_thread(endpoint: Callable[..., Any], *, reads: bool = False) -> Calla
     return answered
 
 
+def spared_by(spare: Spare) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
+    """Have a coroutine answer in place of an endpoint, where it can; where it returns None, the endpoint does.
+
+    It is given the request and what was read of that. It has no thread of its own, so that it waits for nothing but in
+    its awaits, and finds by itself who may ask. What is wrong is left to the endpoint to tell.
+    """
+
+    def spared(endpoint: Callable[..., Value]) -> Callable[..., Value]:
+        setattr(endpoint, _SPARED_BY, spare)
+        return endpoint
+
+    return spared
+
+
 REFUSED = (RequestValidationError, AccessError, PayloadError, TooLargeError)
 """What is wrong with a question: it is told to whoever may ask it."""
 
@@ -247,6 +267,9 @@ class Route(APIRoute):
     async def _unframed(self, request: Request) -> Response:
         """Call the endpoint with nothing of the request but its body and the numbers of its address."""
         received = {name: await its(request) for name, its in self._read.items()}
+        spare = getattr(self.endpoint, _SPARED_BY, None)
+        if spare is not None and (answer := await spare(request, **received)) is not None:
+            return answer  # type: ignore[no-any-return]  # as it is declared
         given = request.path_params | received
         response: Response = await run_in_threadpool(self.endpoint, request=request, **given)
         return response

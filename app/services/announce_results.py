@@ -30,7 +30,7 @@ def announce_results(session: Session, project_id: int, *, delay_s: float = TOGE
 
 
 def announced(project_id: int, *, delay_s: float = TOGETHER_S) -> Statement:
-    """Return what does as `announce_results`. So does `postings.extend`, which finds the project's id by itself."""
+    """Return what does as `announce_results`. So does `postings.extending`, which finds the project's id by itself."""
     return outbox.renewed(TOPIC, f"{TOPIC}/{project_id}", {"project_id": project_id}, delay_s=delay_s)
 
 

@@ -14,13 +14,12 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import ConflictError, PayloadError, Problem
 from app.formats.results_payload import PostedResult, ResultsPayload, read_payload
-from app.services.access import Principal, Scope, including
-from app.services.announce_results import TOGETHER_S, TOPIC, announced
+from app.services.access import Principal, Scope
+from app.services.announce_results import announced
 from app.services.query_runs import upload_name
 from app.store.repositories import postings, projects, uploads
 from app.store.repositories import series as series_rows
-from app.store.repositories.access import PresentedToken
-from app.store.repositories.postings import KnownProject, NamedSeries, Names, Ready
+from app.store.repositories.postings import Found, KnownProject, NamedSeries, Names
 from app.store.repositories.projects import CommitFacts
 from app.store.repositories.series import KnownSeries, NewResult, SeriesKey
 from app.store.tables import Project, Upload
@@ -29,10 +28,7 @@ ARM = "head"
 """A posted document is about one commit: its results stand where a run's newer commit stands."""
 
 QUICK_B = 4 * 1024
-"""What is longer is not read for whoever may not post it [B]; less is read in a millisecond.
-
-It is also what is stored by the trip that finds what it names: of more, what is given would be sent twice for nothing.
-"""
+"""What is longer is not read for whoever may not post it [B]; less is read in a millisecond."""
 
 _KEY = re.compile(r"[\x20-\x7e]{1,255}")
 
@@ -44,7 +40,6 @@ def ingest_results(
     body: bytes,
     *,
     now: datetime,
-    presented: PresentedToken | None = None,
     ends: bool = False,
 ) -> tuple[int, dict[str, Any]]:
     """Store the posted document and return HTTP's status and the answer.
@@ -59,7 +54,6 @@ def ingest_results(
         key: the caller's idempotency key; without one the body's digest is the key.
         body: the document, as app.formats.results_payload reads it.
         now: the time of receipt.
-        presented: the token of who posts; with it a short document that names nothing new is stored at once.
         ends: whether the transaction may be committed with the trip that stores the document.
 
     Raises:
@@ -70,80 +64,47 @@ def ingest_results(
     """
     if len(body) > QUICK_B:
         writer()
-        presented = None
     payload = read_payload(body, now=now)
-    posting = _Posting(session, payload, key, hashlib.sha256(body).hexdigest(), now)
-    upload_id = posting.look(presented, ends=ends)
-    principal = writer()
-    if upload_id is not None:
-        return posting.stored(upload_id)
-    return posting.store(principal, ends=ends)
+    return _Posting(session, writer, payload, key, body_digest(body), now).store(ends=ends)
 
 
 class _Posting:
     """A document as it is stored: what it names is looked up in one trip, and what is new of that is made."""
 
     def __init__(
-        self, session: Session, payload: ResultsPayload, key: str | None, digest: str, now: datetime
+        self,
+        session: Session,
+        writer: Callable[[], Principal],
+        payload: ResultsPayload,
+        key: str | None,
+        digest: str,
+        now: datetime,
     ) -> None:
-        """Name the document, its caller's key, and its body's digest, which is its key where there is no other."""
+        """Look up what the document names; its body's digest is its key where its caller has no other."""
         self._session, self._payload, self._now = session, payload, now
         self._callers_key, self._digest = key, digest
-        self._facts = facts_of(payload)
-
-    def look(self, presented: PresentedToken | None, *, ends: bool) -> int | None:
-        """Look up what the document names; return its upload's id if this token had it stored by the same trip."""
-        payload = self._payload
-        series = [NamedSeries(r.benchmark, r.params_key, r.metric, r.version) for r in payload.results]
-        digest = projects.environment_digest(*environment_facts(payload.environment))
-        names = Names(payload.project, self._facts, payload.device_class, digest, series)
-        if presented is None or not is_key(self._callers_key):
-            self._found, upload_id = postings.find(self._session, names), None
-        else:
-            ready = self._ready(presented)
-            self._found, upload_id = postings.extend(self._session, names, ready, ends=ends)
-        return upload_id
-
-    def _ready(self, presented: PresentedToken) -> Ready:
-        payload = self._payload
-        return Ready(
-            key=self._key,
-            body_digest=self._digest,
-            presented=presented,
-            scopes=including(Scope.RESULTS_WRITE),
-            results=[
-                new_result(payload, its, None, self._now, branch=payload.branch) for its in payload.results
-            ],
-            units=[(its.unit, its.better) for its in payload.results],
-            topic=TOPIC,
-            delay_s=TOGETHER_S,
-            completes=self._callers_key is None,
-        )
+        self._found = postings.find(session, names_of(payload))
+        self._principal = writer()
 
     @property
     def _key(self) -> str:
-        return f"sha256:{self._digest}" if self._callers_key is None else self._callers_key
+        return key_of(self._digest) if self._callers_key is None else self._callers_key
 
-    def stored(self, upload_id: int) -> tuple[int, dict[str, Any]]:
-        """Return HTTP's status and the answer to a document that was stored while it was looked up."""
-        known = [row for row in self._found.series if row is not None]
-        return 201, {"run": upload_name(upload_id)} | self._answer(known)
-
-    def store(self, principal: Principal, *, ends: bool) -> tuple[int, dict[str, Any]]:
+    def store(self, *, ends: bool) -> tuple[int, dict[str, Any]]:
         """Store the document, with what is new of what it names, and return HTTP's status and the answer."""
         _check(self._callers_key)
-        project = self._project(principal)
+        project = self._project()
         series = self._series(project)
         problems = disagreements(self._payload.results, series)
         if problems:
             return self._answered_before(project, PayloadError(problems, code=problems[0].code))
-        answer = self._answer(series)
+        answer = answer_of(self._payload, self._found, series)
         branch = self._payload.branch or project.branch
         upload_id = uploads.store(
             self._session,
             project,
             self._key,
-            self._facts,
+            facts_of(self._payload),
             [
                 new_result(self._payload, result, row.id, self._now, branch=branch)
                 for result, row in zip(self._payload.results, series, strict=True)
@@ -152,7 +113,7 @@ class _Posting:
             body_digest=self._digest,
             environment_id=self._environment(),
             answer=answer,
-            posted_by=principal.name,
+            posted_by=self._principal.name,
             then=announced(project.id),
             # Under a key of its caller's another document may stand, and then nothing of this one is to stay.
             ends=ends and self._callers_key is None,
@@ -171,12 +132,12 @@ class _Posting:
         assert upload is not None
         return 200, _answer_before(upload, self._digest)
 
-    def _project(self, principal: Principal) -> KnownProject:
+    def _project(self) -> KnownProject:
         found = self._found.project
         if found is None:
-            made = project_of(self._session, principal, self._payload.project)
+            made = project_of(self._session, self._principal, self._payload.project)
             return KnownProject(made.id, made.name, made.branch)
-        principal.require_for(Scope.RESULTS_WRITE, found.id, self._payload.project)
+        self._principal.require_for(Scope.RESULTS_WRITE, found.id, self._payload.project)
         return found
 
     def _environment(self) -> int:
@@ -193,21 +154,40 @@ class _Posting:
             return known
         return series_of(self._session, project.id, [(self._payload, r) for r in self._payload.results])
 
-    def _answer(self, series: Sequence[KnownSeries]) -> dict[str, Any]:
-        return {
-            "series": [
-                {
-                    "id": row.id,
-                    "benchmark": result.benchmark,
-                    "metric": result.metric,
-                    "n": length + 1,
-                    "new": known is None,
-                }
-                for result, row, known, length in zip(
-                    self._payload.results, series, self._found.series, self._found.lengths, strict=True
-                )
-            ]
-        }
+
+def answer_of(payload: ResultsPayload, found: Found, series: Sequence[KnownSeries]) -> dict[str, Any]:
+    """Return what is answered of the series of a document that is stored; `found` is what was known of it before."""
+    return {
+        "series": [
+            {
+                "id": row.id,
+                "benchmark": result.benchmark,
+                "metric": result.metric,
+                "n": length + 1,
+                "new": known is None,
+            }
+            for result, row, known, length in zip(
+                payload.results, series, found.series, found.lengths, strict=True
+            )
+        ]
+    }
+
+
+def names_of(payload: ResultsPayload) -> Names:
+    """Return what the document names."""
+    series = [NamedSeries(r.benchmark, r.params_key, r.metric, r.version) for r in payload.results]
+    digest = projects.environment_digest(*environment_facts(payload.environment))
+    return Names(payload.project, facts_of(payload), payload.device_class, digest, series)
+
+
+def body_digest(body: bytes) -> str:
+    """Return what tells a document from all others."""
+    return hashlib.sha256(body).hexdigest()
+
+
+def key_of(digest: str) -> str:
+    """Return the key of a document whose sender gives it none."""
+    return f"sha256:{digest}"
 
 
 def is_key(key: str | None) -> bool:

@@ -31,7 +31,7 @@ def replace_dead_connections(engine: Engine) -> None:
         idle_since = entry.info.get(_IDLE_SINCE)
         if idle_since is None:
             return
-        if _has_ended(connection):
+        if has_ended(connection):
             raise InvalidatePoolError
         if time.monotonic() - idle_since > TRIED_AFTER_S:
             try:
@@ -43,7 +43,8 @@ def replace_dead_connections(engine: Engine) -> None:
     event.listen(engine, "checkout", take)
 
 
-def _has_ended(connection: psycopg.Connection) -> bool:
+def has_ended(connection: psycopg.Connection) -> bool:
+    """Say whether an idle connection's server has said farewell, or it was closed here."""
     if connection.closed:
         return True
     waiting = select.poll()

@@ -21,7 +21,7 @@ from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from app.store.wire import Rows, Statement, doubt, exchange
+from app.store.wire import Prepared, Rows, Statement, doubt, exchange
 
 _DIALECT = PGDialect_psycopg()  # type: ignore[no-untyped-call]
 
@@ -63,7 +63,7 @@ def _of_the_pool(engine: Engine) -> Iterator[PoolProxiedConnection]:
     try:
         yield pooled
     finally:
-        if _driver(pooled).closed:
+        if driver_of(pooled).closed:
             pooled.invalidate()
         else:
             pooled.close()
@@ -73,7 +73,7 @@ def _of_the_pool(engine: Engine) -> Iterator[PoolProxiedConnection]:
 def _of_the_session(session: Session) -> Iterator[PoolProxiedConnection]:
     """Yield the connection of the session's transaction."""
     connection = session.connection()
-    driver = _driver(connection.connection)
+    driver = driver_of(connection.connection)
     try:
         yield connection.connection
     finally:
@@ -82,9 +82,9 @@ def _of_the_session(session: Session) -> Iterator[PoolProxiedConnection]:
 
 
 def _sent(pooled: PoolProxiedConnection, statements: Sequence[Statement], **how: bool) -> list[Rows]:
-    prepared = pooled.info.setdefault(_PREPARED, {})
+    prepared = prepared_on(pooled)
     with _told_as_errors_of_sqlalchemy("; ".join(query for query, _ in statements)):
-        return exchange(_driver(pooled), prepared, statements, **how)
+        return exchange(driver_of(pooled), prepared, statements, **how)
 
 
 @contextmanager
@@ -135,7 +135,7 @@ def know_what_is_forgotten(engine: Engine) -> None:
 
     def rolled_back(connection: Connection) -> None:
         if (
-            not connection.invalidated and not _driver(connection.connection).autocommit
+            not connection.invalidated and not driver_of(connection.connection).autocommit
         ):  # which has nothing to roll back
             _doubt(connection)
 
@@ -147,10 +147,17 @@ def know_what_is_forgotten(engine: Engine) -> None:
     event.listen(engine, "after_cursor_execute", executed)
 
 
-def _driver(pooled: PoolProxiedConnection) -> psycopg.Connection:
+def driver_of(pooled: PoolProxiedConnection) -> psycopg.Connection:
+    """Return the driver's connection."""
     driver = pooled.driver_connection
     assert isinstance(driver, psycopg.Connection)
     return driver
+
+
+def prepared_on(pooled: PoolProxiedConnection) -> Prepared:
+    """Return what was parsed on the connection."""
+    found: Prepared = pooled.info.setdefault(_PREPARED, {})
+    return found
 
 
 def _doubt(connection: Connection) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 from pydantic_core import from_json
@@ -15,6 +16,7 @@ from sqlalchemy.orm import Session, sessionmaker
 from app.domain.errors import UnavailableError, UsageError
 from app.store.liveness import replace_dead_connections
 from app.store.pipeline import READS, know_what_is_forgotten
+from app.store.prompt import MOST, Prompt
 
 STATEMENT_TIMEOUT_MS = 30_000
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000
@@ -134,6 +136,7 @@ class Database:
         self._sessions = sessionmaker(self.engine, expire_on_commit=False)
         reading = self.engine.execution_options(isolation_level="AUTOCOMMIT")
         self._readings = sessionmaker(reading, expire_on_commit=False, info={READS: True})
+        self._url = url
 
     @contextmanager
     def session(self) -> Iterator[Session]:
@@ -147,6 +150,13 @@ class Database:
         with ended(self._readings()) as session:
             yield session
 
+    @cached_property
+    def prompt(self) -> Prompt:
+        """Connections of the event loop's own."""
+        return Prompt(make_engine(self._url, pool_size=MOST))
+
     def close(self) -> None:
         """Close all connections."""
+        if "prompt" in self.__dict__:
+            self.prompt.close()
         self.engine.dispose()

@@ -6,19 +6,22 @@ what they take themselves. Values become PostgreSQL's, and rows Python's, by psy
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
 import select
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import psycopg
 from psycopg import adapt, errors, pq
 from psycopg.abc import Buffer, Transformer
 from psycopg.adapt import PyFormat
 from psycopg.pq.abc import PGconn, PGresult
+
+Value = TypeVar("Value")
 
 Statement = tuple[str, Mapping[str, Any]]
 """SQL with places like `%(name)s`, and what stands there."""
@@ -54,18 +57,85 @@ def exchange(
     Raises:
         psycopg.Error: of the first that failed; those after it did not run.
     """
+    talk = _talk(connection, prepared, statements, begins=begins, commits=commits)
+    waiting = select.poll()
+    try:
+        wanted = next(talk)
+        while True:
+            waiting.register(connection.pgconn.socket, wanted)
+            try:
+                (_, found), *_ = waiting.poll()
+            except BaseException as error:
+                talk.throw(error)
+                raise
+            wanted = talk.send(found)
+    except StopIteration as end:
+        rows: list[Rows] = end.value
+        return rows
+
+
+async def exchange_in_loop(
+    connection: psycopg.Connection, prepared: Prepared, statements: Sequence[Statement]
+) -> list[Rows]:
+    """Return as `exchange` does the rows of statements that are a transaction, while the event loop goes on."""
+    talk = _talk(connection, prepared, statements, begins=True, commits=True)
+    try:
+        wanted = next(talk)
+        while True:
+            try:
+                found = await _events(connection.pgconn.socket, wanted)
+            except BaseException as error:
+                talk.throw(error)
+                raise
+            wanted = talk.send(found)
+    except StopIteration as end:
+        rows: list[Rows] = end.value
+        return rows
+
+
+async def _events(socket: int, wanted: int) -> int:
+    """Return which of these events there is, once there is one."""
+    loop = asyncio.get_running_loop()
+    there: asyncio.Future[int] = loop.create_future()
+
+    def tell(event: int) -> None:
+        if not there.done():
+            there.set_result(event)
+
+    loop.add_reader(socket, tell, select.POLLIN)
+    if wanted & select.POLLOUT:
+        loop.add_writer(socket, tell, select.POLLOUT)
+    try:
+        return await there
+    finally:
+        loop.remove_reader(socket)
+        loop.remove_writer(socket)
+
+
+Talk = Generator[int, int, Value]
+"""What is said on a connection: it yields which events it waits for, and is sent those that there are."""
+
+
+def _talk(
+    connection: psycopg.Connection,
+    prepared: Prepared,
+    statements: Sequence[Statement],
+    *,
+    begins: bool,
+    commits: bool,
+) -> Talk[list[Rows]]:
     is_alone = connection.pgconn.transaction_status == pq.TransactionStatus.IDLE
     before = [_begin(connection)] if is_alone and begins and not connection.autocommit else []
     around = (before, [_COMMIT] if commits else [])
     try:
-        return _exchange(connection, prepared, statements, around)
+        return (yield from _exchange(connection, prepared, statements, around))
     except errors.InvalidSqlStatementName:
         # Somebody, as psycopg after DDL, had the server forget all that was parsed on this connection.
         doubt(prepared)
         if not is_alone:
             raise
         connection.rollback()
-        return _exchange(connection, prepared, statements, around)
+        return (yield from _exchange(connection, prepared, statements, around))
 
 
 def doubt(prepared: Prepared) -> None:
@@ -78,13 +148,13 @@ def _exchange(
     prepared: Prepared,
     statements: Sequence[Statement],
     around: tuple[list[_Command], list[_Command]],
-) -> list[Rows]:
+) -> Talk[list[Rows]]:
     transformer: Transformer = adapt.Transformer(connection)
     bound = [_bound(transformer, *statement) for statement in statements]
     before, after = around
     closed = _closed(prepared, [its.name for its in bound])
     commands = [*before, *closed, *(command for its in bound for command in _commands(prepared, its)), *after]
-    results = _sent(connection, commands)
+    results = yield from _sent(connection, commands)
     for result in results:
         if result.status not in _DONE:
             doubt(prepared)
@@ -185,7 +255,7 @@ def _close(name: bytes) -> _Command:
     return _Command(lambda pgconn: pgconn.send_close_prepared(name))
 
 
-def _sent(connection: psycopg.Connection, commands: Sequence[_Command]) -> list[PGresult]:
+def _sent(connection: psycopg.Connection, commands: Sequence[_Command]) -> Talk[list[PGresult]]:
     """Return the result of each command."""
     pgconn = connection.pgconn
     pgconn.enter_pipeline_mode()
@@ -193,7 +263,7 @@ def _sent(connection: psycopg.Connection, commands: Sequence[_Command]) -> list[
         for command in commands:
             command.send(pgconn)
         pgconn.pipeline_sync()
-        results = _received(pgconn)
+        results = yield from _received(pgconn)
         pgconn.exit_pipeline_mode()
     except BaseException as error:
         if not isinstance(error, psycopg.Error):  # somebody interrupts it: so may the server be
@@ -204,18 +274,15 @@ def _sent(connection: psycopg.Connection, commands: Sequence[_Command]) -> list[
     return results
 
 
-def _received(pgconn: PGconn) -> list[PGresult]:
-    waiting = select.poll()
-    waiting.register(pgconn.socket, select.POLLIN | select.POLLOUT)
+def _received(pgconn: PGconn) -> Talk[list[PGresult]]:
     while pgconn.flush():
         # A server that waits for us to read its answers reads no more of ours.
-        if any(event & ~select.POLLOUT for _, event in waiting.poll()):
+        if (yield select.POLLIN | select.POLLOUT) & ~select.POLLOUT:
             pgconn.consume_input()
-    waiting.modify(pgconn.socket, select.POLLIN)
     results: list[PGresult] = []
     while True:
         while pgconn.is_busy():
-            waiting.poll()
+            yield select.POLLIN
             pgconn.consume_input()
         result = pgconn.get_result()
         if result is not None and result.status == pq.ExecStatus.PIPELINE_SYNC:

@@ -57,6 +57,7 @@ def is_live() -> tuple[ColumnElement[bool], ...]:
 
 
 # Every request of a program begins with it, so it is written once.
+_IS_NOTED = Token.last_used_at > func.clock_timestamp() - bindparam("noted_for", type_=Interval)
 _LIVE_TOKEN = written(
     select(
         Token.id,
@@ -65,7 +66,7 @@ _LIVE_TOKEN = written(
         Token.project_id,
         Token.user_id,
         Token.secret_sha256,
-        (Token.last_used_at > func.clock_timestamp() - bindparam("noted_for", type_=Interval)).is_(True),
+        _IS_NOTED.is_(True),
     )
     .outerjoin(User, User.id == Token.user_id)
     .where(Token.public_id == bindparam("public_id"), *is_live())
@@ -79,7 +80,8 @@ class PresentedToken(NamedTuple):
     secret_sha256: str
 
 
-# Which token of the installation's is presented, if it is live, its secret the right one, and it has one of `scopes`.
+# Which token of the installation's is presented, if it is live, its secret the right one, it has one of `scopes`, and
+# its use was noted lately.
 PRESENTED = written(
     select(Token.name, Token.project_id)
     .outerjoin(User, User.id == Token.user_id)
@@ -88,6 +90,7 @@ PRESENTED = written(
         Token.secret_sha256 == bindparam("secret_sha256"),
         Token.user_id.is_(None),
         Token.scopes.op("&&")(cast(bindparam("scopes"), ARRAY(Text))),
+        _IS_NOTED,
         *is_live(),
     )
 )

@@ -1,7 +1,7 @@
 """A posted document where it meets what is stored: what is known of all that it names is found in one trip.
 
-A program that posts after every test waits for this. Where all is known that trip stores the document, too; what is
-named anew is found missing, and made by those whose it is: projects, series.
+A program that posts after every test waits for this. Where all but the commit is known, one statement finds that and
+stores the document; else what is named anew is found missing, and made by those whose it is: projects, series.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from app.store.repositories import outbox
 from app.store.repositories.access import PRESENTED, PresentedToken
 from app.store.repositories.projects import GIVEN_COMMIT, IS_COVERED, CommitFacts, completing
 from app.store.repositories.series import LENGTH, NEW_RESULT, KnownSeries, NewResult, storing
+from app.store.wire import Rows, Statement
 
 
 class KnownProject(NamedTuple):
@@ -128,6 +129,8 @@ class Ready:
     presented: PresentedToken
     scopes: Collection[str]
     """The token has one of them, for all projects or for this one."""
+    noted_for: timedelta
+    """How long its use is noted; to note it is not done here."""
     results: Sequence[NewResult]
     """Of the series named, in order; a branch that is None is the project's."""
     units: Sequence[tuple[str, str]]
@@ -139,18 +142,12 @@ class Ready:
     completes: bool
 
 
-def extend(session: Session, names: Names, ready: Ready, *, ends: bool) -> tuple[Found, int | None]:
-    """Return what is stored of what a document names, and the id of its upload if it was stored.
+def extending(names: Names, ready: Ready) -> Statement:
+    """Return the statement that stores a document whose series are all known; `extended` reads what it returns.
 
-    That it is if all that it names is known, its units and directions are those of its series, whoever posts it may do
-    so, and nothing was posted under its key. Then the audit log is told and the results are announced. While another
-    transaction is storing the same key this waits for its end.
-
-    Args:
-        session: the session.
-        names: what the document names.
-        ready: what is stored of it.
-        ends: whether the transaction ends with it.
+    It is stored if the project and the environment are known, too, its units and directions are those of its series,
+    whoever posts it may do so, and nothing was posted under its key. Then the audit log is told and the results are
+    announced. While another transaction is storing the same key this waits for its end.
     """
     rows = [
         named._asdict() | {"unit": unit, "better": better} | vars(result)
@@ -160,15 +157,20 @@ def extend(session: Session, names: Names, ready: Ready, *, ends: bool) -> tuple
         "key": ready.key,
         "body_digest": ready.body_digest,
         "scopes": list(ready.scopes),
+        "noted_for": ready.noted_for,
         "rows": as_json(rows),
         "topic": ready.topic,
         "delay": timedelta(seconds=ready.delay_s),
         "age": timedelta(0),
         "completes": ready.completes,
     }
-    (found,) = in_one_trip(session, (_EXTEND, names.values() | ready.presented._asdict() | its), ends=ends)
-    *_, upload_id = found[0]
-    return _found(names, [row[:-1] for row in found]), upload_id
+    return _EXTEND, names.values() | ready.presented._asdict() | its
+
+
+def extended(names: Names, rows: Rows) -> tuple[Found, int] | None:
+    """Return what was stored of what a document names, and the id of its upload; None if it was not stored."""
+    *_, upload_id = rows[0]
+    return None if upload_id is None else (_found(names, [row[:-1] for row in rows]), upload_id)
 
 
 _MESSAGE = """

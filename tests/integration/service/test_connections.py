@@ -58,6 +58,6 @@ def test_what_was_idle_for_long_is_tried(
     monkeypatch.setattr(liveness, "TRIED_AFTER_S", -1.0)
     before = _backend(pool)
     assert _backend(pool) == before
-    monkeypatch.setattr(liveness, "_has_ended", lambda _: False)
+    monkeypatch.setattr(liveness, "has_ended", lambda _: False)
     _end(engine, [before])
     assert _backend(pool) != before
