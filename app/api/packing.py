@@ -10,11 +10,14 @@ import functools
 from isal import isal_zlib
 from starlette.datastructures import Headers
 from starlette.middleware.gzip import GZipMiddleware, GZipResponder, IdentityResponder
-from starlette.types import Receive, Scope, Send
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 LEVEL = 1
 SMALLEST_B = 2_000
 """From where on an answer is packed [B]."""
+LARGE_B = 128 * 1024
+"""From where on that is done in a thread [B]: what is shorter takes less than to hand it over."""
 LONGEST = 200
 """Characters of what a request accepts that are looked at."""
 
@@ -35,6 +38,20 @@ class Packed(GZipMiddleware):
             return
         packing = _Packing(self.app, self.minimum_size, thread_minimum_size=self.thread_minimum_size)
         await packing(scope, receive, send)
+
+
+def packed(answer: Response, scope: Scope) -> ASGIApp:
+    """Return what answers with this, as the one who asks takes it."""
+    body = getattr(answer, "body", None)
+    if body is None or len(body) >= LARGE_B:
+        return Packed(answer, minimum_size=SMALLEST_B, thread_minimum_size=LARGE_B)
+    if len(body) >= SMALLEST_B:
+        answer.headers.add_vary_header("Accept-Encoding")
+        if takes_gzip(Headers(scope=scope).get("Accept-Encoding", "")[:LONGEST]):
+            answer.body = isal_zlib.compress(body, LEVEL, GZIP)
+            answer.headers["Content-Encoding"] = "gzip"
+            answer.headers["Content-Length"] = str(len(answer.body))
+    return answer
 
 
 @functools.lru_cache(1_000)

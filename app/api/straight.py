@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from fastapi import Request, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.api.packing import SMALLEST_B, Packed
+from app.api.packing import packed
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -72,8 +72,7 @@ class Straight:
             scope[RAISED] = error
             await self._app(scope, receive, send)
             return
-        is_small = hasattr(answer, "body") and len(answer.body) < SMALLEST_B
-        await (answer if is_small else Packed(answer, minimum_size=SMALLEST_B))(scope, receive, send)
+        await packed(answer, scope)(scope, receive, send)
 
     def _reached(self, scope: Scope) -> Reached | None:
         """Return the route of an address, whose numbers are noted as its parameters."""

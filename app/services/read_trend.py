@@ -198,7 +198,7 @@ def read_trend(
         n,
         rows,
         told.of(kept),
-        told.of(newest)[::-1],
+        told[len(told) - len(newest) :][::-1],
         tuple(its_changes),
         trends.newest_value(session, its.series, its.branch, relative) if relative else None,
         read_marks(its, found, marks, kept, controls),
