@@ -55,7 +55,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
 def serve(app: FastAPI, service: Service) -> None:
     """Have an application that does not run be a door of this service."""
     app.state.service = service
-    app.state.acquainted = Acquainted()
+    app.state.acquainted, app.state.posters = Acquainted(), Acquainted()
     app.state.hub = Hub(service.settings.database_url)
 
 

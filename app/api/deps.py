@@ -151,21 +151,27 @@ def allowed(scope: Scope) -> Callable[[Asked], Principal]:
     return check
 
 
-def presented(scope: Scope) -> Callable[[Asked], Callable[[], Principal]]:
-    """Return as `allowed` does what lets in, for an endpoint whose first trip tells who it is."""
+def get_coming_writer(asked: Asked) -> Callable[[], Principal]:
+    """Return what lets in who may post results, for an endpoint whose first trip tells who it is.
 
-    def find(asked: Asked) -> Callable[[], Principal]:
-        its = asked.of(get_presenting)
+    Whose token is good for that, and nobody's own, is remembered: short documents are stored under it at once.
+    """
+    its = asked.of(get_presenting)
+    token, posters = bearer_token(asked.request) or "", asked.posters
 
-        def principal() -> Principal:
+    def principal() -> Principal:
+        try:
             found = its()
-            found.require(scope)
-            return found
+            found.require(Scope.RESULTS_WRITE)
+        except AccessError:
+            posters.drop(token)
+            raise
+        if not found.is_person:
+            posters.add(token)
+        return found
 
-        asked.admissions.append(principal)
-        return principal
-
-    return find
+    asked.admissions.append(principal)
+    return principal
 
 
 def get_agent(asked: Asked) -> Principal:
@@ -183,7 +189,7 @@ JobCreator = Annotated[Principal, Found(allowed(Scope.JOBS_CREATE))]
 AlertWriter = Annotated[Principal, Found(allowed(Scope.ALERTS_WRITE))]
 NotifierWriter = Annotated[Principal, Found(allowed(Scope.NOTIFIERS_WRITE))]
 ResultWriter = Annotated[Principal, Found(allowed(Scope.RESULTS_WRITE))]
-ComingWriter = Annotated[Callable[[], Principal], Found(presented(Scope.RESULTS_WRITE))]
+ComingWriter = Annotated[Callable[[], Principal], Found(get_coming_writer)]
 
 
 def get_notifier_reader(asked: Asked) -> Principal:

@@ -47,8 +47,9 @@ class OnePiece:
         assert self._kept is not None
         assert self._leaving is not None
         self._leaving.cancel()
-        kept, self._kept, self._leaving = self._kept, None, None
-        self._transport.writelines([kept, *more])
+        pieces, self._kept, self._leaving = [self._kept, *more], None, None
+        if not self._transport.is_closing():  # else nobody is there to read
+            self._transport.writelines([piece for piece in pieces if piece])
 
 
 class OnePieceProtocol(HttpToolsProtocol):

@@ -38,10 +38,10 @@ def get_key(asked: Asked) -> str | None:
 
 async def post_at_once(request: Request, body: bytes) -> Response | None:
     """Store a document that needs no thread of its own for that; None where it does."""
-    token = bearer_token(request)
-    if token is None:
+    token, state = bearer_token(request), request.app.state
+    if token is None or token not in state.posters:
         return None
-    service: Service = request.app.state.service
+    service: Service = state.service
     key = request.headers.get("idempotency-key")
     stored = await ingest_at_once(service.database.prompt, token, key, body, now=datetime.now(UTC))
     if stored is None:

@@ -48,6 +48,12 @@ class Asked:
         known: Acquainted = self.request.app.state.acquainted
         return known
 
+    @property
+    def posters(self) -> Acquainted:
+        """Whose token was good lately for posting, of those that are nobody's own."""
+        known: Acquainted = self.request.app.state.posters
+        return known
+
     def of(self, find: Callable[[Asked], Value]) -> Value:
         """Return what `find` finds, which is looked for once."""
         if find not in self._found:

@@ -67,30 +67,38 @@ def exchange(
                 (_, found), *_ = waiting.poll()
             except BaseException as error:
                 talk.throw(error)
-                raise
             wanted = talk.send(found)
     except StopIteration as end:
         rows: list[Rows] = end.value
         return rows
+    finally:
+        talk.close()
 
 
 async def exchange_in_loop(
     connection: psycopg.Connection, prepared: Prepared, statements: Sequence[Statement]
 ) -> list[Rows]:
-    """Return as `exchange` does the rows of statements that are a transaction, while the event loop goes on."""
-    talk = _talk(connection, prepared, statements, begins=True, commits=True)
+    """Return as `exchange` does the rows of statements that are a transaction, while the event loop goes on.
+
+    What the server has forgotten is an error here, and whoever no longer waits only closes the connection: more would
+    have to be waited for.
+    """
+    talk = _talk(connection, prepared, statements, begins=True, commits=True, is_tried_again=False)
     try:
         wanted = next(talk)
         while True:
             try:
                 found = await _events(connection.pgconn.socket, wanted)
             except BaseException as error:
-                talk.throw(error)
-                raise
+                with suppress(psycopg.Error):
+                    talk.throw(psycopg.OperationalError("nobody waits for it"))
+                raise error from None
             wanted = talk.send(found)
     except StopIteration as end:
         rows: list[Rows] = end.value
         return rows
+    finally:
+        talk.close()
 
 
 async def _events(socket: int, wanted: int) -> int:
@@ -123,6 +131,7 @@ def _talk(
     *,
     begins: bool,
     commits: bool,
+    is_tried_again: bool = True,
 ) -> Talk[list[Rows]]:
     is_alone = connection.pgconn.transaction_status == pq.TransactionStatus.IDLE
     before = [_begin(connection)] if is_alone and begins and not connection.autocommit else []
@@ -132,7 +141,7 @@ def _talk(
     except errors.InvalidSqlStatementName:
         # Somebody, as psycopg after DDL, had the server forget all that was parsed on this connection.
         doubt(prepared)
-        if not is_alone:
+        if not (is_alone and is_tried_again):
             raise
         connection.rollback()
         return (yield from _exchange(connection, prepared, statements, around))

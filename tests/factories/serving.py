@@ -12,6 +12,7 @@ import uvicorn
 from fastapi.testclient import TestClient
 
 import app.commands.connection
+from app.api.one_piece import OnePieceProtocol
 from app.integrations.service_client import ServiceClient
 from app.wiring import Service
 from tests.factories.application import application
@@ -21,7 +22,13 @@ from tests.factories.application import application
 def served(service: Service) -> Iterator[str]:
     """Serve on this machine, and yield the address."""
     config = uvicorn.Config(
-        application(service), host="127.0.0.1", port=0, log_level="warning", lifespan="off"
+        application(service),
+        http=OnePieceProtocol,
+        server_header=False,
+        host="127.0.0.1",
+        port=0,
+        log_level="warning",
+        lifespan="off",
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

@@ -86,6 +86,27 @@ def test_what_is_kept_leaves_before_the_transport_closes() -> None:
     assert pieces.is_closed
 
 
+def test_what_is_kept_is_for_nobody_once_the_client_is_gone() -> None:
+    async def gone(transport: OnePiece) -> None:
+        transport.write(b"head")
+        transport._transport.close()
+        await asyncio.sleep(0)
+
+    assert after(gone).written == []
+
+
+def test_an_empty_body_is_no_piece() -> None:
+    pieces: list[bytes] = []
+
+    async def head_and_nothing(transport: OnePiece) -> None:
+        transport._transport.writelines = pieces.extend  # type: ignore[method-assign]
+        transport.write(b"head")
+        transport.write(b"")
+
+    after(head_and_nothing)
+    assert pieces == [b"head"]
+
+
 def test_all_else_is_the_transports_own() -> None:
     def ask(transport: OnePiece) -> None:
         assert transport.get_extra_info("peername") == ("127.0.0.1", 5)

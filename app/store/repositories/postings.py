@@ -189,6 +189,7 @@ _EXTENDING = """
     select known_id as series_id, run_id, arm, value, low, high, "values", void, flags, measured_at,
       coalesce(branch, project_branch) as branch
     from found
+    order by ordinality
 """
 
 _EXTEND = f"""

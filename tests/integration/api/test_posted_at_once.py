@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -14,6 +16,7 @@ from sqlalchemy import Row, func, select, text, update
 from sqlalchemy.orm import Session
 
 from app.services.access import Principal, Role, Scope, issue_token
+from app.services.ingest_at_once import ingest_at_once
 from app.services.ingest_results import ingest_results
 from app.store.prompt import Prompt
 from app.store.repositories import projects
@@ -144,6 +147,10 @@ def of_a_disabled_maintainer(session: Session) -> str:
     return own(session, Role.MAINTAINER, disabled_at=NOW)
 
 
+def own_of_a_maintainer(session: Session) -> str:
+    return own(session, Role.MAINTAINER)
+
+
 def own(session: Session, role: Role, **changes: Any) -> str:
     """A token of somebody's with this role in the project."""
     user = person(session, "ada", {"acme/vision": role})
@@ -153,18 +160,22 @@ def own(session: Session, role: Role, **changes: Any) -> str:
     return issue_token(session, "own", [Scope.RESULTS_WRITE], project_id=project.id, user_id=user.id)
 
 
-@pytest.mark.parametrize(
-    ("made", "status"),
-    [
-        (of_no_scope, 403),
-        (of_another_project, 403),
-        (expired, 401),
-        (revoked, 401),
-        (of_another_secret, 401),
-        (of_a_viewer, 403),
-        (of_a_disabled_maintainer, 401),
-    ],
-)
+REFUSED = [
+    (of_no_scope, 403),
+    (of_another_project, 403),
+    (expired, 401),
+    (revoked, 401),
+    (of_another_secret, 401),
+    (of_a_viewer, 403),
+    (of_a_disabled_maintainer, 401),
+]
+
+
+def count(session: Session, table: type[Upload | Commit]) -> int | None:
+    return session.scalar(select(func.count()).select_from(table))
+
+
+@pytest.mark.parametrize(("made", "status"), REFUSED)
 def test_nothing_is_stored_for_a_token_that_may_not_post_there(
     client: TestClient,
     service: Service,
@@ -179,7 +190,27 @@ def test_nothing_is_stored_for_a_token_that_may_not_post_there(
     for commit in "cd":
         again = posted_document(posted_result(values=[2.0]), commit=commit * 40)
         assert post_results(client, its, again).status_code == status
-    assert [session.scalar(select(func.count()).select_from(its)) for its in (Upload, Commit)] == [1, 1]
+    assert (count(session, Upload), count(session, Commit)) == (1, 1)
+
+
+@pytest.mark.parametrize("made", [*(made for made, _ in REFUSED), own_of_a_maintainer])
+def test_the_statement_itself_stores_nothing_under_such_a_token(
+    client: TestClient, service: Service, token: str, session: Session, made: Callable[[Session], str]
+) -> None:
+    post_results(client, token, posted_document())
+    with service.database.session() as other:
+        its = made(other)
+        other.execute(update(Token).values(last_used_at=func.clock_timestamp()))
+
+    def at_once(shown: str, commit: str) -> int | None:
+        document = posted_document(posted_result(values=[2.0]), commit=commit * 40)
+        body = json.dumps(document).encode()
+        found = asyncio.run(ingest_at_once(service.database.prompt, shown, None, body, now=datetime.now(UTC)))
+        return found and found[0]
+
+    assert [at_once(its, commit) for commit in "cd"] == [None, None]
+    assert (count(session, Upload), count(session, Commit)) == (1, 1)
+    assert [at_once(token, commit) for commit in "cd"] == [201, 201], "there is nothing else against it"
 
 
 @pytest.mark.parametrize("scope", [Scope.RESULTS_WRITE, Scope.ADMIN])

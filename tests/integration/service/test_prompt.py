@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from sqlalchemy import Engine, text
 
+from app.store import liveness
 from app.store import prompt as prompts
 from app.store.prompt import MOST, Prompt
 from app.store.session import make_engine
+from app.store.wire import Statement
 
 pytestmark = pytest.mark.postgres
 
-PROCESS = ("select pg_backend_pid()", {})
-SLEEP = ("select pg_sleep(%(s)s)", {"s": 0.3})
+PROCESS: Statement = ("select pg_backend_pid()", {})
+SLEEP: Statement = ("select pg_sleep(%(s)s)", {"s": 0.3})
 
 
 @pytest.fixture
@@ -91,12 +95,17 @@ def test_a_server_that_ended_the_connection_is_asked_on_another(prompt: Prompt, 
 
 def test_what_was_idle_for_long_is_tried_before(prompt: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
     before = run(lambda: process_of(prompt))
-    monkeypatch.setattr(prompts, "TRIED_AFTER_S", -1.0)
-    taken: list[Any] = []
-    take = Prompt._taken
-    monkeypatch.setattr(Prompt, "_taken", lambda self, kept: taken.append(kept) or take(self, kept))
+    for module in (prompts, liveness):
+        monkeypatch.setattr(module, "TRIED_AFTER_S", 60.0)
+    tried = Mock(wraps=prompt._engine.dialect.do_ping)
+    monkeypatch.setattr(prompt._engine.dialect, "do_ping", tried)
     assert run(lambda: process_of(prompt)) == before
-    assert [kept is not None for kept in taken] == [True]
+    assert not tried.called
+    now = time.monotonic()
+    with monkeypatch.context() as later:
+        later.setattr(time, "monotonic", lambda: now + 61)
+        assert run(lambda: process_of(prompt)) == before
+    assert tried.call_count == 1
 
 
 def test_whoever_is_no_longer_waited_for_gives_the_connection_up(prompt: Prompt) -> None:
@@ -110,10 +119,42 @@ def test_whoever_is_no_longer_waited_for_gives_the_connection_up(prompt: Prompt)
     assert run(lambda: process_of(prompt)) != before
 
 
-def test_a_database_that_is_away_has_no_answer() -> None:
+def test_what_is_not_answered_in_time_is_given_up(prompt: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = run(lambda: process_of(prompt))
+    monkeypatch.setattr(prompts, "WITHIN_S", 0.2)
+    assert run(lambda: prompt.trip(("select pg_sleep(60)", {}))) is None
+    assert run(lambda: process_of(prompt)) != before
+
+
+def test_a_statement_that_the_server_forgot_has_no_answer(prompt: Prompt) -> None:
+    before = run(lambda: process_of(prompt))
+    assert run(lambda: prompt.trip(("deallocate all", {}))) == []
+    assert run(lambda: prompt.trip(PROCESS)) is None
+    assert run(lambda: process_of(prompt)) != before
+
+
+def test_a_database_that_is_away_has_no_answer_and_is_not_tried_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     away = Prompt(make_engine("postgresql://nobody@127.0.0.1:1/nothing"))
-    assert run(lambda: away.trip(PROCESS)) is None
+    tried = Mock(wraps=away._engine.raw_connection)
+    monkeypatch.setattr(away._engine, "raw_connection", tried)
+    assert [run(lambda: away.trip(PROCESS)) for _ in range(3)] == [None] * 3
+    assert tried.call_count == 1
     away.close()
+
+
+def test_nothing_is_asked_after_the_end(database_url: str) -> None:
+    prompt = Prompt(make_engine(database_url, pool_size=MOST))
+
+    async def closed_meanwhile() -> Any:
+        trip = asyncio.create_task(prompt.trip(SLEEP))
+        await asyncio.sleep(0.1)
+        prompt.close()
+        return await trip
+
+    assert run(closed_meanwhile) is not None
+    assert run(lambda: prompt.trip(PROCESS)) is None
 
 
 def test_more_than_the_wire_holds_goes_both_ways_at_once(prompt: Prompt) -> None:
