@@ -11,7 +11,7 @@ from app.api.answers.results import BatchAnswer, PostedDocument, StoredAnswer
 from app.api.deps import Body, ComingWriter, ResultWriter, SessionDep, bearer_token, relayed
 from app.api.describing import answers, takes
 from app.api.rendering import PlainJSON
-from app.api.routing import Asked, Found, Router, spared_by
+from app.api.routing import Found, Router, spared_by
 from app.services.announce_results import TOGETHER_S
 from app.services.ingest_at_once import ingest_at_once
 from app.services.ingest_batch import ingest_batch
@@ -31,9 +31,9 @@ IDEMPOTENT = {
 }
 
 
-def get_key(asked: Asked) -> str | None:
+def callers_key(request: Request) -> str | None:
     """Return what makes a document one, where the request says."""
-    return asked.request.headers.get("idempotency-key")
+    return request.headers.get("idempotency-key")
 
 
 async def post_at_once(request: Request, body: bytes) -> Response | None:
@@ -42,7 +42,7 @@ async def post_at_once(request: Request, body: bytes) -> Response | None:
     if token is None or token not in state.posters:
         return None
     service: Service = state.service
-    key = request.headers.get("idempotency-key")
+    key = callers_key(request)
     stored = await ingest_at_once(service.database.prompt, token, key, body, now=datetime.now(UTC))
     if stored is None:
         return None
@@ -52,7 +52,7 @@ async def post_at_once(request: Request, body: bytes) -> Response | None:
 
 
 AnnouncementRelayed = Annotated[None, Found(relayed(TOGETHER_S))]
-IdempotencyKey = Annotated[str | None, Found(get_key)]
+IdempotencyKey = Annotated[str | None, Found(lambda asked: callers_key(asked.request))]
 
 router = Router(prefix="/api/v1/results", tags=["results"])
 

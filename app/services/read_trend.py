@@ -27,6 +27,9 @@ MOST_CHANGES = 500
 COLUMNS = 1_000
 """Columns of pixels that a trend is drawn on; at most six points stay of each."""
 
+AT_ONCE = 500
+"""Points of a history that is read in one trip; of more it takes less to ask twice, knowing how many they are."""
+
 NEWEST = 25
 """Points that are told besides, whatever is shown."""
 
@@ -172,7 +175,7 @@ def read_trend(
 
     Raises NotFoundError for a series that is not there or may not be seen, and for a branch that has no history.
     """
-    at_once = PER_COLUMN * columns if first == 0 and last is None else 0
+    at_once = min(AT_ONCE, PER_COLUMN * columns) if first == 0 and last is None else 0
     its = trends.history(session, series_id, branch, most_changes=MOST_CHANGES, at_once=at_once)
     if its is None or not may_see(reader(), its.project.id):
         raise unseen_series(series_id)

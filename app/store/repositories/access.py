@@ -80,8 +80,8 @@ class PresentedToken(NamedTuple):
     secret_sha256: str
 
 
-# Which token of the installation's is presented, if it is live, its secret the right one, it has one of `scopes`, and
-# its use was noted lately.
+# Which token, nobody's own, is presented, if it is live, its secret is the right one, it has one of `scopes`, and its
+# use was noted lately.
 PRESENTED = written(
     select(Token.name, Token.project_id)
     .outerjoin(User, User.id == Token.user_id)

@@ -21,9 +21,6 @@ from app.store.repositories import trend_marks
 from app.store.repositories.trend_marks import Marks, Sought
 from app.store.tables import BenchmarkCase, Commit, Project, Result, Series
 
-COLUMNS = 7
-"""Columns of numbers that a history is read as."""
-
 
 @dataclass(frozen=True)
 class TrendColumns:
@@ -109,20 +106,21 @@ def history(
         "untold": list(UNTOLD),
         "at_once": at_once,
     }
-    asked = (_HEAD, _COLUMNS_AND_BEHIND if at_once else _COLUMNS, _CHANGES)
-    heads, points, changes = in_one_trip(session, *((query, which) for query in asked))
+    asked = (_HEAD, _COLUMNS, _CHANGES, _BEHIND_WHOLE) if at_once else (_HEAD, _COLUMNS, _CHANGES)
+    heads, columns, changes, *behind = in_one_trip(session, *((query, which) for query in asked))
     if not heads:
         return None
     series, case, project, branches, its_branch = _head(heads[0])
+    its_columns = _columns(columns[0])
     return History(
         series,
         case,
         project,
         branches,
         its_branch or branch or project.branch,
-        _columns(points[0][:COLUMNS]),
+        its_columns,
         tuple(map(ChangeRow._make, changes)),
-        _behind_of(points[0][COLUMNS:]),
+        _behind_of(behind[0][0], its_columns.result_ids) if behind else None,
     )
 
 
@@ -154,32 +152,7 @@ def _columns(row: Sequence[bytes | None]) -> TrendColumns:
     )
 
 
-# The branch that is wanted, or else the project's own, or else the longest; looked up once a statement.
-_BRANCH = """
-    coalesce(%(branch)s::text, (
-      select history.branch from history
-      join series on series.id = history.series_id
-      join project on project.id = series.project_id
-      where history.series_id = %(id)s and history.length > 0
-      order by history.branch = project.branch desc, history.length desc, history.branch
-      limit 1))
-"""
-
-_HEAD = f"""
-    select series.id, series.project_id, case_id, metric, unit, better, device_class, version,
-      benchmark, params, project.name, project.branch,
-      (select json_agg(json_build_array(branch, length) order by length desc, branch)
-       from history where series_id = series.id and length > 0),
-      {_BRANCH}
-    from series
-    join benchmark_case on benchmark_case.id = series.case_id
-    join project on project.id = series.project_id
-    where series.id = %(id)s
-"""  # noqa: S608  # nothing of it is anybody's but ours
-
-UNTOLD = ("", hashlib.sha256(b"{}").hexdigest())
-"""Hashes of machines of which nothing is told."""
-
+# The branch that is wanted, or else the project's own, or else the longest; none where it has no history there.
 _CHOSEN = """
     chosen as materialized (
       select history.branch, history.length, series.project_id
@@ -193,64 +166,60 @@ _CHOSEN = """
 """
 
 
-def _told(of: str) -> str:
-    """Return what is told of the points `told`, in their order: of their commits, and what was noted."""
-    return f"""
-        json_agg(sha) {of}, json_agg(subject) {of}, json_agg(author) {of},
-        json_agg(coalesce(authored_at, (select measured_at from result where result.id = told.id))) {of},
-        json_agg(nullif(flags, '{{}}')) {of}
-    """  # noqa: S608
+_HEAD = f"""
+    with {_CHOSEN}
+    select series.id, series.project_id, case_id, metric, unit, better, device_class, version,
+      benchmark, params, project.name, project.branch,
+      (select json_agg(json_build_array(branch, length) order by length desc, branch)
+       from history where series_id = series.id and length > 0),
+      (select branch from chosen)
+    from series
+    join benchmark_case on benchmark_case.id = series.case_id
+    join project on project.id = series.project_id
+    where series.id = %(id)s
+"""  # noqa: S608  # nothing of it is anybody's but ours
 
+UNTOLD = ("", hashlib.sha256(b"{}").hexdigest())
+"""Hashes of machines of which nothing is told."""
 
-def _points(behind: str, columns: str = "", beside: str = "") -> str:
-    """Return how a whole history is read, with what is `behind` its points, made of these columns of what is `beside`.
+_TOLD = """
+    json_agg(sha), json_agg(subject), json_agg(author),
+    json_agg(coalesce(authored_at, (select measured_at from result where result.id = told.id))),
+    json_agg(nullif(flags, '{}'))
+"""
+"""What is told of the points `told`, in their order: of their commits, and what was noted."""
 
-    Numbers are bytes of PostgreSQL's own binary protocol. Whose uploads they are is said so that no other project's are
-    read.
-    """
-    return f"""
-        with {_CHOSEN}
-        select
-          string_agg(int8send(id), ''),
-          string_agg(float8send(value), ''),
-          string_agg(float8send(low), ''),
-          string_agg(float8send(high), ''),
-          string_agg(int8send(n), ''),
-          string_agg(int8send(source), ''),
-          string_agg(int8send(machine), '')
-          {behind}
-        from (
-          select result.id, value, low, high, n, coalesce(run_id, -upload_id, 0) as source,
-            case when machine_hash <> all(%(untold)s) then hashtextextended(machine_hash, 0) else 0 end as machine
-            {columns}
-          from chosen
-            join result on series_id = %(id)s and result.branch = chosen.branch and place is not null
-            left join run on run.id = run_id
-            left join upload on upload.id = upload_id and upload.project_id = chosen.project_id
-            left join environment on environment.id = coalesce(run.environment_id, upload.environment_id)
-            {beside}
-          order by place, result.id) told
-    """  # noqa: S608
-
-
-_COLUMNS = _points("")
-
-_COLUMNS_AND_BEHIND = _points(
-    f", {_told('filter (where sha is not null)')}",
-    ", flags, sha, subject, author, authored_at",
-    """
-    left join commit on commit.id = result.commit_id and commit.project_id = chosen.project_id
-      and chosen.length <= %(at_once)s
-    """,
-)
+# Numbers as bytes of PostgreSQL's own binary protocol. Whose uploads they are is said so that no other project's are
+# read; that, and the branch, as scalars, for which the planner reads the history in the order of its index.
+_COLUMNS = f"""
+    with {_CHOSEN}
+    select
+      string_agg(int8send(id), ''),
+      string_agg(float8send(value), ''),
+      string_agg(float8send(low), ''),
+      string_agg(float8send(high), ''),
+      string_agg(int8send(n), ''),
+      string_agg(int8send(source), ''),
+      string_agg(int8send(machine), '')
+    from (
+      select result.id, value, low, high, n, coalesce(run_id, -upload_id, 0) as source,
+        case when machine_hash <> all(%(untold)s) then hashtextextended(machine_hash, 0) else 0 end as machine
+      from result
+        left join run on run.id = run_id
+        left join upload on upload.id = upload_id and upload.project_id = (select project_id from chosen)
+        left join environment on environment.id = coalesce(run.environment_id, upload.environment_id)
+      where series_id = %(id)s and result.branch = (select branch from chosen) and place is not null
+      order by place, result.id) point
+"""  # noqa: S608
 
 _CHANGES = f"""
+    with {_CHOSEN}
     select change_point.id, index, kind, state, change, ci_low, ci_high, before, after, label,
       commit.sha, commit.subject, commit.author, previous.sha
     from change_point
     join commit on commit.id = commit_id
     join commit previous on previous.id = previous_commit_id
-    where series_id = %(id)s and change_point.branch = ({_BRANCH}) and state = any(%(states)s)
+    where series_id = %(id)s and change_point.branch = (select branch from chosen) and state = any(%(states)s)
     order by change_point.id desc
     limit %(limit)s
 """  # noqa: S608
@@ -282,18 +251,20 @@ def behind(
         return its.behind, trend_marks.marks(sought, in_one_trip(session, *beside) if beside else ())
     shown, which = _shown(its, rows)
     project = {"project": its.project.id}
-    ((found, *told),), *answers = in_one_trip(session, (_behind(shown), which | project), *beside)
-    result_ids = [ids[row] for row in rows]
-    if found != result_ids:  # points came in between since their columns were read
-        (((_, *told),),) = in_one_trip(session, (_behind(_OF_RESULTS), {"ids": result_ids} | project))
-    return _behind_of(told) or Behind(), trend_marks.marks(sought, answers)
+    (found,), *answers = in_one_trip(session, (_behind(shown), which | project), *beside)
+    told = _behind_of(found, [ids[row] for row in rows])
+    if told is None:
+        which = {"ids": [ids[row] for row in rows]}
+        ((found,),) = in_one_trip(session, (_behind(_OF_RESULTS), which | project))
+        told = _behind_of(found, found[0] or ())
+    return told or Behind(), trend_marks.marks(sought, answers)
 
 
-def _behind_of(told: Sequence[Any]) -> Behind | None:
-    """Return what is behind points, where it was told."""
-    if not told or told[0] is None:
+def _behind_of(found: Sequence[Any], result_ids: Sequence[int]) -> Behind | None:
+    """Return what is behind these results; None where others were found, as points came in since they were read."""
+    its_ids, sha, subject, author, time, flags = found
+    if its_ids is None or its_ids != list(result_ids):
         return None
-    sha, subject, author, time, flags = told
     return Behind(sha, subject, author, time, [its or () for its in flags])
 
 
@@ -311,12 +282,12 @@ def _shown(its: History, rows: Sequence[int]) -> tuple[str, dict[str, Any]]:
 
 
 # All but the time of a commit that nobody dated is in the index that finds the history (`SHOWN` of its table).
-def _behind(shown: str) -> str:
+def _behind(shown: str, project: str = "%(project)s") -> str:
     return f"""
-        select json_agg(id), {_told("")}
+        select json_agg(id), {_TOLD}
         from (
           select shown.id, sha, subject, author, authored_at, flags
-          from ({shown}) shown join commit on commit.id = commit_id and commit.project_id = %(project)s
+          from ({shown}) shown join commit on commit.id = commit_id and commit.project_id = {project}
           order by at) told
     """  # noqa: S608
 
@@ -332,6 +303,17 @@ _OF_RESULTS = """
     select at, id, commit_id, flags
     from unnest(%(ids)s::bigint[]) with ordinality as wanted (id, at) join result using (id)
 """
+
+_OF_WHOLE = """
+    select row_number() over (order by place, id) as at, id, commit_id, flags
+    from result
+    where series_id = %(id)s and branch = (select branch from chosen) and place is not null
+      and (select length from chosen) <= %(at_once)s
+"""
+
+_BEHIND_WHOLE = f"""
+    with {_CHOSEN} {_behind(_OF_WHOLE, "(select project_id from chosen)")}
+"""  # noqa: S608
 
 
 def newest_value(session: Session, series: Series, branch: str, sha: str) -> float | None:

@@ -63,7 +63,7 @@ def test_a_history_that_is_shown_whole_is_read_in_one_trip(poster: Poster, trips
     whole = trend(poster)
     trips.clear()
     assert trend(poster) == whole
-    assert trips == [4], "who asks, the series, its points with their commits, its changes"
+    assert trips == [5], "who asks, the series, its points, its changes, what is behind the points"
     trips.clear()
     assert trend(poster, last=29)["points"] == whole["points"]
     assert trips == [4, 1], "what is behind some of the points is asked for when they are known"
