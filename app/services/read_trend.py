@@ -235,7 +235,7 @@ def _points(its: History, rows: Sequence[int], behind: Behind) -> TrendPoints:
         subject=behind.subject,
         author=behind.author,
         time=behind.time,
-        run=[name_of_source(columns.sources[row]) for row in rows],
+        run=list(map(name_of_source, map(columns.sources.__getitem__, rows))),
         flags=behind.flags,
     )
 

@@ -1,7 +1,8 @@
 """Ratchet and Conbench on one PostgreSQL, asked by the same client in turns, so that the machine's speed is in both.
 
 What is posted and stored says the same to either: results of ten values, of the same commits, benchmarks and machines.
-A turn goes there and back (ours, theirs, theirs, ours), and begins when what the last one left to do is done.
+A turn goes there and back (ours, theirs, theirs, ours), and begins when what the last one left to do is done. What is
+posted is made up before the clock runs, and becomes JSON while it does.
 """
 
 from __future__ import annotations
@@ -107,7 +108,14 @@ class Waits:
     peers: list[float] = field(default_factory=list)
 
 
-def in_turns(pair: Pair, ours: Callable[[], None], peers: Callable[[], None], *, each: int) -> Waits:
+Ask = Callable[[], None]
+"""Asks a service, and returns when it has answered."""
+
+Prepare = Callable[[], Ask]
+"""Makes up what is asked next."""
+
+
+def in_turns(pair: Pair, ours: Prepare, peers: Prepare, *, each: int) -> Waits:
     """Return the waits of `each` answers a row, there and back; one row of each before does not count."""
     found, warm = Waits(), Waits()
     _row(pair, ours, each, warm.ours)
@@ -120,9 +128,10 @@ def in_turns(pair: Pair, ours: Callable[[], None], peers: Callable[[], None], *,
     return found
 
 
-def _row(pair: Pair, ask: Callable[[], None], n: int, waits: list[float]) -> None:
+def _row(pair: Pair, prepare: Prepare, n: int, waits: list[float]) -> None:
+    prepared = [prepare() for _ in range(n)]
     pair.wait_until_quiet()
-    for _ in range(n):
+    for ask in prepared:
         begun = time.perf_counter()
         ask()
         waits.append(time.perf_counter() - begun)
@@ -144,50 +153,61 @@ def _values(draw: random.Random) -> list[float]:
     return [draw.gauss(0.01, 0.0001) for _ in range(VALUES)]
 
 
-def _ours_single(client: httpx.Client) -> Callable[[], None]:
+def _ours_single(client: httpx.Client) -> Prepare:
     posted, draw = count(), random.Random(1)
 
-    def post() -> None:
+    def prepare() -> Ask:
         commit, benchmark = divmod(next(posted), A_COMMIT)
-        document = _document(commit + 1, [(f"benchmark_{benchmark}", _values(draw))])
+        return _posting(client, _document(commit + 1, [(f"benchmark_{benchmark}", _values(draw))]))
+
+    return prepare
+
+
+def _peers_single(peer: Conbench) -> Prepare:
+    posted, draw = count(), random.Random(1)
+
+    def prepare() -> Ask:
+        commit, benchmark = divmod(next(posted), A_COMMIT)
+        result = conbench.result(commit + 1, f"benchmark_{benchmark}", {"batch": "1"}, _values(draw))
+        return lambda: peer.post(result)
+
+    return prepare
+
+
+def _ours_document(client: httpx.Client) -> Prepare:
+    commits, draw = count(COMMITS_POSTED), random.Random(2)
+
+    def prepare() -> Ask:
+        results = [(f"benchmark_{n}", _values(draw)) for n in range(AT_ONCE)]
+        return _posting(client, _document(next(commits), results))
+
+    return prepare
+
+
+def _posting(client: httpx.Client, document: dict[str, Any]) -> Ask:
+    def post() -> None:
         client.post("/api/v1/results", json=document).raise_for_status()
 
     return post
 
 
-def _peers_single(peer: Conbench) -> Callable[[], None]:
-    posted, draw = count(), random.Random(1)
-
-    def post() -> None:
-        commit, benchmark = divmod(next(posted), A_COMMIT)
-        peer.post(conbench.result(commit + 1, f"benchmark_{benchmark}", {"batch": "1"}, _values(draw)))
-
-    return post
-
-
-def _ours_document(client: httpx.Client) -> Callable[[], None]:
-    commits, draw = count(COMMITS_POSTED), random.Random(2)
-
-    def post() -> None:
-        results = [(f"benchmark_{n}", _values(draw)) for n in range(AT_ONCE)]
-        client.post("/api/v1/results", json=_document(next(commits), results)).raise_for_status()
-
-    return post
-
-
-def _ours_batch(client: httpx.Client) -> Callable[[], None]:
+def _ours_batch(client: httpx.Client) -> Prepare:
     posted, draw = count(), random.Random(3)
 
-    def post() -> None:
+    def prepare() -> Ask:
         numbers = [divmod(next(posted), A_COMMIT) for _ in range(AT_ONCE)]
-        documents = (
+        documents = [
             _document(2 * COMMITS_POSTED + commit, [(f"benchmark_{n}", _values(draw))])
             for commit, n in numbers
-        )
-        body = "\n".join(json.dumps(document) for document in documents)
-        client.post("/api/v1/results/batch", content=body.encode()).raise_for_status()
+        ]
 
-    return post
+        def post() -> None:
+            body = "\n".join(map(json.dumps, documents))
+            client.post("/api/v1/results/batch", content=body.encode()).raise_for_status()
+
+        return post
+
+    return prepare
 
 
 def _document(commit: int, results: list[tuple[str, list[float]]]) -> dict[str, Any]:
@@ -241,31 +261,31 @@ def _histories(pair: Pair) -> Waits:
     return in_turns(pair, _ours_history(pair.ours), _peers_history(pair.peer), each=TRENDS)
 
 
-def _ours_history(client: httpx.Client) -> Callable[[], None]:
+def _ours_history(client: httpx.Client) -> Prepare:
     def ask() -> None:
         answer = client.get(reads.trend(ASKED_SERIES))
         _expect(len(answer.raise_for_status().json()["points"]["value"]), reads.COMMITS)
 
-    return ask
+    return lambda: ask
 
 
-def _peers_history(peer: Conbench) -> Callable[[], None]:
+def _peers_history(peer: Conbench) -> Prepare:
     asked = filling.result_id(ASKED_SERIES, reads.COMMITS)
-    return lambda: _expect(len(peer.history(asked)), reads.COMMITS)
+    return lambda: lambda: _expect(len(peer.history(asked)), reads.COMMITS)
 
 
-def _ours_compared(client: httpx.Client) -> Callable[[], None]:
+def _ours_compared(client: httpx.Client) -> Prepare:
     path = reads.Questions("bench/reads", newest=reads.COMMITS).comparison
 
     def ask() -> None:
         _expect(len(client.get(path).raise_for_status().json()["series"]), reads.PAIRS)
 
-    return ask
+    return lambda: ask
 
 
-def _peers_compared(peer: Conbench) -> Callable[[], None]:
+def _peers_compared(peer: Conbench) -> Prepare:
     base, head = filling.first_run(1), filling.first_run(reads.COMMITS)
-    return lambda: _expect(len(peer.compared(base, head)), reads.PAIRS)
+    return lambda: lambda: _expect(len(peer.compared(base, head)), reads.PAIRS)
 
 
 def _expect(found: int, wanted: int) -> None:

@@ -185,9 +185,9 @@ UNTOLD = ("", hashlib.sha256(b"{}").hexdigest())
 _TOLD = """
     json_agg(sha), json_agg(subject), json_agg(author),
     json_agg(coalesce(authored_at, (select measured_at from result where result.id = told.id))),
-    json_agg(nullif(flags, '{}'))
+    json_object_agg(told.id, flags) filter (where flags <> '{}')
 """
-"""What is told of the points `told`, in their order: of their commits, and what was noted."""
+"""What is told of the points `told`, in their order: of their commits; and what was noted, of those that have that."""
 
 # Numbers as bytes of PostgreSQL's own binary protocol. Whose uploads they are is said so that no other project's are
 # read; that, and the branch, as scalars, for which the planner reads the history in the order of its index.
@@ -262,10 +262,11 @@ def behind(
 
 def _behind_of(found: Sequence[Any], result_ids: Sequence[int]) -> Behind | None:
     """Return what is behind these results; None where others were found, as points came in since they were read."""
-    its_ids, sha, subject, author, time, flags = found
+    its_ids, sha, subject, author, time, noted = found
     if its_ids is None or its_ids != list(result_ids):
         return None
-    return Behind(sha, subject, author, time, [its or () for its in flags])
+    flags = [noted.get(str(one), ()) for one in its_ids] if noted else [()] * len(its_ids)
+    return Behind(sha, subject, author, time, flags)
 
 
 def _newest_runs(columns: TrendColumns) -> list[int]:
@@ -288,12 +289,12 @@ def _behind(shown: str, project: str = "%(project)s") -> str:
         from (
           select shown.id, sha, subject, author, authored_at, flags
           from ({shown}) shown join commit on commit.id = commit_id and commit.project_id = {project}
-          order by at) told
+          order by at, shown.id) told
     """  # noqa: S608
 
 
 _OF_ROWS = """
-    select row_number() over (order by place, id) as at, id, commit_id, flags
+    select place as at, id, commit_id, flags
     from result
     where series_id = %(id)s and branch = %(branch)s and place is not null
     order by place, id offset %(first)s limit %(limit)s
