@@ -166,7 +166,7 @@ def get_coming_writer(asked: Asked) -> Callable[[], Principal]:
         except AccessError:
             posters.drop(token)
             raise
-        if not found.is_person:
+        if found.user_id is None:
             posters.add(token)
         return found
 

@@ -18,18 +18,17 @@ from sqlalchemy.pool import ConnectionPoolEntry
 TRIED_AFTER_S = 10.0
 """How long a connection is idle until it is tried, not only looked at [s]."""
 
-IDLE_SINCE = "idle_since"
-"""Where a pooled connection keeps since when it is idle, by the monotonic clock [s]."""
+_IDLE_SINCE = "idle_since"
 
 
 def replace_dead_connections(engine: Engine) -> None:
     """Have the engine's pool replace a dead connection, and all older ones, by new ones."""
 
     def give_back(_connection: psycopg.Connection | None, entry: ConnectionPoolEntry) -> None:
-        entry.info[IDLE_SINCE] = time.monotonic()
+        entry.info[_IDLE_SINCE] = time.monotonic()
 
     def take(connection: psycopg.Connection, entry: ConnectionPoolEntry, _proxy: object) -> None:
-        idle_since = entry.info.get(IDLE_SINCE)
+        idle_since = entry.info.get(_IDLE_SINCE)
         if idle_since is None:
             return
         if has_ended(connection):

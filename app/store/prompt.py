@@ -16,7 +16,7 @@ import psycopg
 from sqlalchemy import Engine, PoolProxiedConnection
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.store.liveness import IDLE_SINCE, TRIED_AFTER_S, has_ended
+from app.store.liveness import TRIED_AFTER_S, has_ended
 from app.store.pipeline import driver_of, prepared_on
 from app.store.wire import Rows, Statement, exchange_in_loop
 
@@ -74,7 +74,8 @@ class Prompt:
             rows = await self._asked(pooled, statement)
             left = _AtHand(pooled, time.monotonic())
         except (*FAILURES, TimeoutError) as error:
-            log.warning("a document is stored the longer way: %s", str(error).partition("\n")[0])
+            why = str(error).partition("\n")[0] or "no answer in time"
+            log.warning("a document is stored the longer way: %s", why)
             return None
         finally:
             self._give_back(left)
@@ -95,11 +96,13 @@ class Prompt:
             self.close()
 
     def _taken(self, kept: _AtHand | None) -> PoolProxiedConnection:
-        """Return a connection that answers; what was kept for too long goes back to those that are tried."""
+        """Return a connection that answers: the one that was kept for too long, or another."""
         if kept is not None:
-            its = kept.pooled.info
-            kept.pooled.close()
-            its[IDLE_SINCE] = kept.since
+            try:
+                self._engine.dialect.do_ping(driver_of(kept.pooled))  # type: ignore[arg-type]
+                return kept.pooled
+            except psycopg.Error:
+                kept.pooled.invalidate()
         try:
             return self._engine.raw_connection()
         except FAILURES:

@@ -21,6 +21,9 @@ from app.store.prompt import MOST, Prompt
 STATEMENT_TIMEOUT_MS = 30_000
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000
 
+UNHEARD_MS = 10_000
+"""After so long a server that does not take what it was sent is lost; the system itself waits a quarter of an hour."""
+
 DRIVER = "postgresql+psycopg"
 POSTGRESQL = (DRIVER, "postgresql", "postgres")
 """Schemes of an address that is taken; the driver is always the same."""
@@ -47,7 +50,12 @@ def make_engine(url: str, *, pool_size: int = 10) -> Engine:
         database_url(url),
         pool_size=pool_size,
         max_overflow=pool_size,
-        connect_args={"options": options, "application_name": "ratchet", "connect_timeout": 5},
+        connect_args={
+            "options": options,
+            "application_name": "ratchet",
+            "connect_timeout": 5,
+            "tcp_user_timeout": UNHEARD_MS,
+        },
         json_deserializer=_read_json,
     )
     replace_dead_connections(engine)

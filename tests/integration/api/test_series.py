@@ -10,9 +10,7 @@ from httpx import Response
 from sqlalchemy import func, update
 
 from app.services.access import Scope, issue_token
-from app.store import pipeline
 from app.store.tables import Token
-from app.store.wire import exchange
 from app.wiring import Service
 from tests.factories.agent import CPU, FakeAgent, latency_listing
 from tests.factories.checks import BASE, HEAD, check_request
@@ -363,19 +361,6 @@ def test_where_reading_is_open_a_token_still_says_who_reads(
     for token, status in tokens.items():
         assert get(client, token, "series/1/trend").status_code == status
         assert get(client, token, "series/2/trend").status_code == (404 if status == 200 else status)
-
-
-@pytest.fixture
-def trips(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many statements each trip to the database had, in their order."""
-    found: list[int] = []
-
-    def counted(connection: Any, prepared: Any, statements: Any, **options: Any) -> Any:
-        found.append(len(statements))
-        return exchange(connection, prepared, statements, **options)
-
-    monkeypatch.setattr(pipeline, "exchange", counted)
-    return found
 
 
 def test_for_a_token_that_was_good_the_trip_that_answers_also_looks_for_it(

@@ -72,6 +72,15 @@ def test_a_history_that_is_shown_whole_is_read_in_one_trip(poster: Poster, trips
     assert len(trips) == 2, "so it is where there are more of them than a screen can show"
 
 
+def test_what_is_noted_of_a_point_is_told_of_that_one(poster: Poster) -> None:
+    for commit, values in enumerate([[1.0, 2.0], [0.0, 0.0], [3.0, 3.0]]):
+        poster.tell(values, commit, parent=sha(commit - 1) if commit else None)
+    flags = [[], ["all_zero"], ["constant"]]
+    assert trend(poster)["points"]["flags"] == flags
+    assert trend(poster, last=2)["points"]["flags"] == flags
+    assert trend(poster, first=1)["points"]["flags"] == flags[1:]
+
+
 def test_points_keep_their_commits_when_others_come_in_while_they_are_read(poster: Poster) -> None:
     grown(poster, noisy(12))
     with poster.service.database.session() as session:

@@ -121,8 +121,9 @@ def test_whoever_is_no_longer_waited_for_gives_the_connection_up(prompt: Prompt)
 
 def test_what_is_not_answered_in_time_is_given_up(prompt: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
     before = run(lambda: process_of(prompt))
-    monkeypatch.setattr(prompts, "WITHIN_S", 0.2)
-    assert run(lambda: prompt.trip(("select pg_sleep(60)", {}))) is None
+    with monkeypatch.context() as hurried:
+        hurried.setattr(prompts, "WITHIN_S", 0.2)
+        assert run(lambda: prompt.trip(("select pg_sleep(60)", {}))) is None
     assert run(lambda: process_of(prompt)) != before
 
 
