@@ -56,8 +56,9 @@ def is_live() -> tuple[ColumnElement[bool], ...]:
     )
 
 
-# Every request of a program begins with it, so it is written once.
 _IS_NOTED = Token.last_used_at > func.clock_timestamp() - bindparam("noted_for", type_=Interval)
+
+# Every request of a program begins with it, so it is written once.
 _LIVE_TOKEN = written(
     select(
         Token.id,
