@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import NamedTuple, overload
+from typing import NamedTuple, TypeVar, overload
 
 from sqlalchemy.orm import Session
 
@@ -20,6 +20,8 @@ from app.services.visibility import may_see
 from app.store.repositories import trends
 from app.store.repositories.trends import Behind, ChangeRow, History, TrendColumns
 from app.store.tables import BenchmarkCase, Project, Series
+
+Value = TypeVar("Value")
 
 MOST_CHANGES = 500
 """Changes of one trend; older ones are left out."""
@@ -94,7 +96,7 @@ class TrendPoints(Sequence[TrendPoint]):
             return self
         wanted = set(rows)
         kept = [at for at, row in enumerate(self.row) if row in wanted]
-        return TrendPoints(*([getattr(self, field.name)[at] for at in kept] for field in fields(self)))
+        return TrendPoints(*(_those(getattr(self, field.name), kept) for field in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,10 @@ class TrendChange:
 
 @dataclass(frozen=True)
 class Trend:
-    """A series on a branch; `n` points are in its history, of which `points` are shown."""
+    """A series on a branch; `n` points are in its history, of which `points` are shown.
+
+    Those are among the points `told`, as are the last of the whole history.
+    """
 
     series: Series
     case: BenchmarkCase
@@ -132,12 +137,16 @@ class Trend:
     rows: range
     """Those that are shown, or would be where some are left out."""
     points: TrendPoints
-    newest: Sequence[TrendPoint]
-    """The last points of the whole history, the newest first."""
+    told: TrendPoints
     changes: tuple[TrendChange, ...]
     reference: float | None = None
     """The value [unit] that others are told relative to."""
     marks: TrendMarks = NO_MARKS
+
+    @property
+    def newest(self) -> Sequence[TrendPoint]:
+        """The last points of the whole history, the newest first."""
+        return self.told[max(len(self.told) - NEWEST, 0) :][::-1]
 
     @property
     def is_thinned(self) -> bool:
@@ -201,7 +210,7 @@ def read_trend(
         n,
         rows,
         told.of(kept),
-        told[len(told) - len(newest) :][::-1],
+        told,
         tuple(its_changes),
         trends.newest_value(session, its.series, its.branch, relative) if relative else None,
         read_marks(its, found, marks, kept, controls),
@@ -227,17 +236,22 @@ def _points(its: History, rows: Sequence[int], behind: Behind) -> TrendPoints:
     columns = its.columns
     return TrendPoints(
         row=rows,
-        value=[columns.values[row] for row in rows],
-        low=[columns.low[row] for row in rows],
-        high=[columns.high[row] for row in rows],
-        n=[columns.n[row] for row in rows],
+        value=_those(columns.values, rows),
+        low=_those(columns.low, rows),
+        high=_those(columns.high, rows),
+        n=_those(columns.n, rows),
         sha=behind.sha,
         subject=behind.subject,
         author=behind.author,
         time=behind.time,
-        run=list(map(name_of_source, map(columns.sources.__getitem__, rows))),
+        run=list(map(name_of_source, _those(columns.sources, rows))),
         flags=behind.flags,
     )
+
+
+def _those(column: Sequence[Value], rows: Sequence[int]) -> Sequence[Value]:
+    """Return what a column has in these different rows, which ascend."""
+    return column if len(rows) == len(column) else list(map(column.__getitem__, rows))
 
 
 def name_of_source(source: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -13,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from app.api.deps import ServiceDep, SessionDep
 from app.api.routing import Router
+from app.formats.plain_json import plain_json
 from app.reports.quantities import quantity
 from app.services.access import Principal, Scope
 from app.services.alerts.report_missed import missed_changes
@@ -154,5 +154,5 @@ def series_page(
 
 def _data(document: dict[str, Any]) -> Markup:
     """Return the document as it may stand in a page: no text of it ends the element that it is in."""
-    told = json.dumps(document, ensure_ascii=False, allow_nan=False, default=str, separators=(",", ":"))
+    told = plain_json(document).decode()
     return Markup(told.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))  # noqa: S704

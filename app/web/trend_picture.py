@@ -13,7 +13,7 @@ from markupsafe import Markup
 from app.domain.units import format_quantity
 from app.reports import svg
 from app.reports.words import count
-from app.services.read_trend import Trend, TrendChange, TrendPoint
+from app.services.read_trend import Trend, TrendChange, TrendPoint, TrendPoints
 from app.web import mark_shapes
 from app.web.mark_shapes import Place
 from app.web.mark_words import budget_labels, limits
@@ -40,8 +40,8 @@ class _Frame:
 
     def __init__(self, trend: Trend) -> None:
         points = trend.points
-        self.first, self.last = points[0].row, max(points[-1].row, points[0].row + 1)
-        usual = shown_range([point.value for point in points])
+        self.first, self.last = points.row[0], max(points.row[-1], points.row[0] + 1)
+        usual = shown_range(points.value)
         self.low, self.high = with_limits(usual, [limit for limit, _ in limits(trend.marks.budget)])
         self.ticks = ticks(self.low, self.high, trend.series.unit)
         letters = [_CONTROL if trend.marks.control.row else 0, *map(len, self.ticks.numbers)]
@@ -77,10 +77,10 @@ def trend_picture(trend: Trend) -> Markup:
 
 def _label(frame: _Frame, trend: Trend) -> str:
     points, unit, marks = trend.points, trend.series.unit, trend.marks
-    values = [point.value for point in points]
+    values = points.value
     told = [
         f"{len(points)} points from {format_quantity(min(values), unit)} "
-        f"to {format_quantity(max(values), unit)}, the newest {format_quantity(points[-1].value, unit)}"
+        f"to {format_quantity(max(values), unit)}, the newest {format_quantity(values[-1], unit)}"
     ]
     if epochs := sum(frame.has(epoch.row) for epoch in marks.epochs):
         told.append(f"the machine changed {count(epochs, 'time')}")
@@ -103,7 +103,7 @@ def _beside(frame: _Frame, trend: Trend) -> list[Markup]:
     ]
 
 
-def _axes(frame: _Frame, points: Sequence[TrendPoint], height: int) -> Markup:
+def _axes(frame: _Frame, points: TrendPoints, height: int) -> Markup:
     values, numbers, unit = frame.ticks
     grid = "".join(f"M{frame.left} {frame.y(value):.1f}H{_RIGHT}" for value in values)
     labels = [
@@ -122,14 +122,18 @@ def _day(point: TrendPoint) -> str:
     return point.time.strftime("%Y-%m-%d")
 
 
-def _band(frame: _Frame, points: Sequence[TrendPoint]) -> Markup:
-    upper = [f"{frame.x(point.row):.1f} {frame.y(point.high):.1f}" for point in points]
-    lower = [f"{frame.x(point.row):.1f} {frame.y(point.low):.1f}" for point in reversed(points)]
-    return Markup('<path class="band" d="M{}Z"/>').format("L".join(upper + lower))
+def _band(frame: _Frame, points: TrendPoints) -> Markup:
+    upper, lower = _places(frame, points.row, points.high), _places(frame, points.row, points.low)
+    return Markup('<path class="band" d="M{}Z"/>').format("L".join(upper + lower[::-1]))
 
 
-def _line(frame: _Frame, points: Sequence[TrendPoint]) -> Markup:
-    places = [f"{frame.x(point.row):.1f} {frame.y(point.value):.1f}" for point in points]
+def _places(frame: _Frame, rows: Sequence[int], values: Sequence[float]) -> list[str]:
+    """Return where the values are, as a path has it."""
+    return [f"{frame.x(row):.1f} {frame.y(value):.1f}" for row, value in zip(rows, values, strict=True)]
+
+
+def _line(frame: _Frame, points: TrendPoints) -> Markup:
+    places = _places(frame, points.row, points.value)
     line = Markup('<path class="line" d="M{}"/>').format("L".join(places))
     if len(points) > DOTS_UP_TO:
         return line

@@ -12,13 +12,14 @@ from sqlalchemy import Engine, event
 
 from app.wiring import Service
 from tests.factories.application import application
+from tests.factories.in_process import InProcess
 
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
 
 
 def browser(service: Service, token: str | None = None, *, address: str = "http://testserver") -> TestClient:
     """A browser that has opened nothing yet, or that has signed in with this token."""
-    client = TestClient(
+    client = InProcess(
         application(service),
         base_url=address,
         headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"},

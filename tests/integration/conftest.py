@@ -25,6 +25,7 @@ from app.wiring import Service
 from tests.factories.application import application
 from tests.factories.browser import browser
 from tests.factories.conformance import check_answer
+from tests.factories.in_process import InProcess
 from tests.factories.snapshots import Beginnings
 
 pytestmark = pytest.mark.postgres
@@ -149,7 +150,7 @@ def session(engine: Engine) -> Iterator[Session]:
 @pytest.fixture
 def client(service: Service) -> Iterator[TestClient]:
     """The application as a client sees it."""
-    with TestClient(application(service)) as its_client:
+    with InProcess(application(service)) as its_client:
         its_client.event_hooks = {"response": [check_answer]}
         yield its_client
 

@@ -1,7 +1,7 @@
 """A history as a trend shows it: its points as columns, what is behind and beside those shown, and where it changed.
 
 A person waits for it, so statements go to PostgreSQL together, and what has thousands of rows comes as columns: to make
-an object of each row would take longer than to read them.
+an object of each row would take longer than to read them. Texts come as JSON, which is what most of them become.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.domain.changes import STANDING
+from app.formats.plain_json import WrittenTexts
 from app.store.pipeline import in_one_trip
 from app.store.repositories import trend_marks
 from app.store.repositories.trend_marks import Marks, Sought
@@ -187,8 +188,8 @@ UNTOLD = ("", hashlib.sha256(b"{}").hexdigest())
 """Hashes of machines of which nothing is told."""
 
 _TOLD = """
-    json_agg(sha), json_agg(subject), json_agg(author),
-    json_agg(coalesce(authored_at, (select measured_at from result where result.id = told.id))),
+    json_agg(sha)::text, json_agg(subject)::text, json_agg(author)::text,
+    json_agg(coalesce(authored_at, (select measured_at from result where result.id = told.id)))::text,
     json_object_agg(told.id, flags) filter (where flags <> '{}')
 """
 """What is told of the points `told`, in their order: of their commits; and what was noted, of those that have that."""
@@ -260,17 +261,23 @@ def behind(
     if told is None:
         which = {"ids": [ids[row] for row in rows]}
         ((found,),) = in_one_trip(session, (_behind(_OF_RESULTS), which | project))
-        told = _behind_of(found, found[0] or ())
+        told = _behind_of(found, _whole(found[0]))
     return told or Behind(), trend_marks.marks(sought, answers)
 
 
 def _behind_of(found: Sequence[Any], result_ids: Sequence[int]) -> Behind | None:
     """Return what is behind these results; None where others were found, as points came in since they were read."""
-    its_ids, sha, subject, author, time, noted = found
-    if its_ids is None or its_ids != list(result_ids):
+    ids, *texts, noted = found
+    if ids is None or _whole(ids) != tuple(result_ids):
         return None
-    flags = [noted.get(str(one), ()) for one in its_ids] if noted else [()] * len(its_ids)
+    n = len(result_ids)
+    flags = [noted.get(str(one), ()) for one in result_ids] if noted else [()] * n
+    sha, subject, author, time = (WrittenTexts(written, n) for written in texts)
     return Behind(sha, subject, author, time, flags)
+
+
+def _whole(numbers: bytes | None) -> tuple[int, ...]:
+    return struct.unpack(f">{len(numbers or b'') // 8}q", numbers or b"")
 
 
 def _newest_runs(columns: TrendColumns) -> list[int]:
@@ -289,7 +296,7 @@ def _shown(its: History, rows: Sequence[int]) -> tuple[str, dict[str, Any]]:
 # All but the time of a commit that nobody dated is in the index that finds the history (`SHOWN` of its table).
 def _behind(shown: str, project: str = "%(project)s") -> str:
     return f"""
-        select json_agg(id), {_TOLD}
+        select string_agg(int8send(id), ''), {_TOLD}
         from (
           select shown.id, sha, subject, author, authored_at, flags
           from ({shown}) shown join commit on commit.id = commit_id and commit.project_id = {project}

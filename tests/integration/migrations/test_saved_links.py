@@ -15,6 +15,7 @@ from app.services.alerts.raise_alerts import raise_alerts
 from app.store.migrate import migrate
 from app.store.session import Database
 from tests.factories.histories import PROJECT, Poster, deliver, sha, stepped
+from tests.factories.in_process import InProcess
 from tests.factories.serving import application
 from tests.integration.conftest import HeldService
 from tests.integration.migrations.test_migrations import empty
@@ -53,7 +54,7 @@ def kept(empty: Engine, settings: ServiceSettings) -> Iterator[tuple[TestClient,
     service = HeldService(settings.model_copy(update={"database_url": url}), Database(url))
     with service.database.session() as session:
         token = issue_token(session, "ada", [Scope.ADMIN])
-    with TestClient(application(service)) as client:
+    with InProcess(application(service)) as client:
         client.headers["Authorization"] = f"Bearer {token}"
         poster = Poster(client, service, token)
         for number, value in enumerate(stepped(40, at=30, by=0.1)):

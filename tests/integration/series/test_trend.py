@@ -92,7 +92,7 @@ def test_points_keep_their_commits_when_others_come_in_while_they_are_read(poste
                 {"id": its.columns.result_ids[3]},
             )
         told, _ = trends.behind(session, its, range(12), [], 1)
-    assert told.sha == [sha(number) for number in range(12)]
+    assert list(told.sha) == [sha(number) for number in range(12)]
 
 
 def test_each_branch_has_a_history_of_its_own(poster: Poster) -> None:

@@ -21,6 +21,7 @@ from app.integrations import queue
 from app.tasks import celery_app
 from app.wiring import Service
 from tests.factories.application import application
+from tests.factories.in_process import InProcess
 from workers import logs
 from workers.keeper import Kept
 
@@ -121,7 +122,7 @@ def test_a_request_gets_an_id_in_place_of_one_that_is_not_well_formed(client: Te
 def test_a_fault_is_logged_with_its_requests_id_which_the_answer_has(
     service: Service, about: list[dict[str, object]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client = TestClient(application(service), raise_server_exceptions=False)
+    client = InProcess(application(service), raise_server_exceptions=False)
 
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("a fault")

@@ -20,6 +20,7 @@ from app.store.tables import Restoration
 from app.wiring import Service
 from tests.factories import stored
 from tests.factories.application import application
+from tests.factories.in_process import InProcess
 from tests.factories.scrapes import fill, scrape
 
 pytestmark = pytest.mark.postgres
@@ -257,7 +258,7 @@ def test_connections_of_the_process_are_told_with_their_limit(client: TestClient
 
 def test_with_all_connections_taken_a_scrape_and_readiness_are_answered(settings: ServiceSettings) -> None:
     service = Service(settings)
-    client = TestClient(application(service), raise_server_exceptions=False)
+    client = InProcess(application(service), raise_server_exceptions=False)
     with ExitStack() as held:
         held.callback(service.close)
         for _ in range(service.database.connections_most):
@@ -286,7 +287,7 @@ def nowhere(tmp_path: Path) -> TestClient:
     """A service whose database is away."""
     url = f"postgresql://ratchet@/ratchet?host={tmp_path}"
     settings = ServiceSettings(database_url=url, redis_url="redis://nobody", data_dir=tmp_path)
-    return TestClient(application(Service(settings)), raise_server_exceptions=False)
+    return InProcess(application(Service(settings)), raise_server_exceptions=False)
 
 
 def test_without_the_database_a_process_still_tells_of_itself(nowhere: TestClient) -> None:
