@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import NamedTuple
 
 from app.accelerators.catalogue import ACCELERATORS
@@ -129,7 +130,7 @@ def figures_of(
     fittings = [fitting for name in plain if (fitting := _fitting(name, memory_b))]
     found = [_settled(asked, fitting, memory_b, cores, power_mode) for fitting in fittings]
     if not found:
-        return Figures(asked, None, hint=f'no peak figures are listed for "{asked}"{_near(plain)}')
+        return Figures(asked, None, hint=f'no peak figures are listed for "{asked}"{_near(tuple(plain))}')
     return next((figures for figures in found if figures.accelerator), found[0])
 
 
@@ -152,8 +153,8 @@ def _divided(plain: Iterable[str], partition: str | None) -> str:
 
 def _fitting(name: str, memory_b: float | None) -> _Fitting | None:
     """Return the entries of that name, or else those whose names leave the memory unsaid in the same way."""
-    exact = _matching(name, lambda entry: entry.names)
-    entries = exact or _matching(name, lambda entry: entry.families)
+    exact, alike = _named(name)
+    entries = exact or alike
     if not entries:
         return None
     names = " or ".join(entry.name for entry in entries)
@@ -162,6 +163,12 @@ def _fitting(name: str, memory_b: float | None) -> _Fitting | None:
         return _Fitting(left, f"its name says {names}, but its memory of {memory_b / GIB:.4g} GiB does not")
     open_ = f"its name leaves the memory unsaid, and nothing else tells that it is the {names}"
     return _Fitting(exact, open_)
+
+
+@lru_cache(maxsize=1_000)
+def _named(name: str) -> tuple[list[Accelerator], list[Accelerator]]:
+    """Return the entries that a name means, and those whose family it names."""
+    return _matching(name, lambda entry: entry.names), _matching(name, lambda entry: entry.families)
 
 
 def _matching(name: str, patterns: Callable[[Accelerator], tuple[str, ...]]) -> list[Accelerator]:
@@ -224,7 +231,8 @@ def _mode_note(entry: Accelerator, mode: set[str], power_mode: str | None) -> st
     return f"the peak holds in power mode {entry.full_mode}; the device {now}"
 
 
-def _near(plain: Iterable[str]) -> str:
+@lru_cache(maxsize=1_000)
+def _near(plain: tuple[str, ...]) -> str:
     """Return the listed models whose names are like the given ones."""
     listed: dict[str, list[str]] = {}
     for name in ACCELERATORS:

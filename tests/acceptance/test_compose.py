@@ -31,8 +31,8 @@ from tests.factories.compose import ROOT, compose, start_order
 pytestmark = [pytest.mark.postgres, pytest.mark.redis]
 
 QUICK = {
-    "RATCHET_SWEEP_INTERVAL_S": "0.5",
-    "RATCHET_RELAY_INTERVAL_S": "0.5",
+    "RATCHET_SWEEP_INTERVAL_S": "1",
+    "RATCHET_RELAY_INTERVAL_S": "1",
     "RATCHET_WORKER_FOREIGN_CPU": "1000",
 }
 PATIENCE_S = 60.0

@@ -88,13 +88,23 @@ class HeldService(Service):
         """Close nothing: its connections are for the next test."""
 
 
+_USED: list[Database] = []
+"""The database, while what a service committed may still be in it."""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_of_others(request: pytest.FixtureRequest) -> None:
+    """Have no test find what one before it committed; each of a service has that wiped itself."""
+    if _USED and "service" not in request.fixturenames:
+        wipe(_USED.pop())
+
+
 @pytest.fixture
-def service(settings: ServiceSettings, database: Database) -> Iterator[Service]:
-    """A service on an empty database; whatever a test commits is wiped afterwards."""
-    its_service = HeldService(settings, database)
-    _wipe(its_service)  # sessions that were rolled back have taken ids
-    yield its_service
-    _wipe(its_service)
+def service(settings: ServiceSettings, database: Database) -> Service:
+    """A service on an empty database."""
+    wipe(database)  # also sessions that were rolled back have taken ids
+    _USED[:] = [database]
+    return HeldService(settings, database)
 
 
 LARGE_B = 1_000_000
@@ -108,12 +118,12 @@ KEPT_FOR_GOOD = ('"audit_log"', '"change_point"')
 """Their rows may not be deleted."""
 
 
-def _wipe(service: Service) -> None:
+def wipe(database: Database) -> None:
     """Empty the tables that have something in them, and have ids begin anew.
 
     To truncate all of them takes a tenth of a second.
     """
-    with service.database.engine.begin() as connection:
+    with database.engine.begin() as connection:
         for name, size_b in connection.execute(text(FILLED)).all():
             is_truncated = name in KEPT_FOR_GOOD or size_b > LARGE_B
             connection.execute(text(f"truncate {name} cascade" if is_truncated else f"delete from {name}"))

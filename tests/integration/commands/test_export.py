@@ -26,7 +26,7 @@ from tests.factories import results, stored
 from tests.factories.histories import sha
 from tests.factories.posted_results import posted_document, posted_result
 from tests.factories.serving import served
-from tests.integration.conftest import _wipe
+from tests.integration.conftest import wipe
 
 pytestmark = pytest.mark.postgres
 
@@ -103,7 +103,7 @@ def test_what_an_empty_service_imports_it_exports_byte_for_byte(world: World) ->
     world.monkeypatch.setattr(export_results, "_RUNS_AT_ONCE", 2)
     first, again = world.folder / "first.jsonl", world.folder / "again.jsonl"
     assert run(["export", "--project", PROJECT, "--out", str(first)]) == 0
-    _wipe(world.service)
+    wipe(world.service.database)
     world.sign_in()
     assert run(["import", str(first), "--project", PROJECT]) == 0
     assert run(["export", "--project", PROJECT, "--out", str(again)]) == 0
