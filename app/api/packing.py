@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 LEVEL = 1
 SMALLEST_B = 2_000
 """From where on an answer is packed [B]."""
-LARGE_B = 128 * 1024
+LARGE_B = 512 * 1024
 """From where on that is done in a thread [B]: what is shorter takes less than to hand it over."""
 LONGEST = 200
 """Characters of what a request accepts that are looked at."""

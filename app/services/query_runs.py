@@ -23,12 +23,15 @@ from app.store.repositories.runs import RunContext
 from app.store.repositories.uploads import UploadContext
 from app.store.tables import Environment, Project, Result
 
-_NAME = re.compile(r"(upload-)?([1-9][0-9]{0,17})")
+UPLOAD = "upload-"
+"""What names of uploads begin with, where runs have nothing before their number."""
+
+_NAME = re.compile(rf"({UPLOAD})?([1-9][0-9]{{0,17}})")
 
 
 def upload_name(upload_id: int) -> str:
     """Return what an upload is called where a run is expected."""
-    return f"upload-{upload_id}"
+    return f"{UPLOAD}{upload_id}"
 
 
 def run_name(result: Result) -> str:

@@ -130,7 +130,7 @@ def read_marks(
         n_machines=len(set(its.columns.machines) - {0}),
         epochs=tuple(_epochs(its.columns, found, marks.machines)),
         control=_control(marks.control, its.columns.sources, rows, controls),
-        void=tuple(sorted(_voids(marks.void, {ids[row]: row for row in rows}), key=lambda one: one.row)),
+        void=_voids(marks.void, ids, rows),
         failed=tuple(_failed(ids, marks.failed)),
         budget=_budget(marks.budgets, its.case.benchmark, its.series.metric),
     )
@@ -206,11 +206,22 @@ def _deviations(times: ControlTimes) -> dict[int, float]:
 # --- what does not count, and what is not there ---
 
 
-def _voids(found: Iterable[VoidRow], row_of: Mapping[int, int]) -> Iterator[VoidPoint]:
-    for result_id, n_void, n_values, reasons in found:
-        if result_id in row_of:
-            told = None if reasons is None else tuple(reasons)
-            yield VoidPoint(row_of[result_id], n_void, n_values, told)
+def _voids(found: Sequence[VoidRow], ids: Sequence[int], rows: Sequence[int]) -> tuple[VoidPoint, ...]:
+    """Return the points with void values in the history's order."""
+    if not found:
+        return ()
+    row_of = {ids[row]: row for row in rows}
+    told = [
+        VoidPoint(
+            row_of[its.result_id],
+            its.n_void,
+            its.n_values,
+            None if its.reasons is None else tuple(its.reasons),
+        )
+        for its in found
+        if its.result_id in row_of
+    ]
+    return tuple(sorted(told, key=lambda one: one.row))
 
 
 def _failed(result_ids: Sequence[int], found: Sequence[FailedRow]) -> list[FailedRun]:

@@ -13,7 +13,7 @@ from app.domain.errors import NotFoundError
 from app.domain.thinning import PER_COLUMN, thinned
 from app.services.access import Principal
 from app.services.query_changes import moved_worse
-from app.services.query_runs import name_of_run, upload_name
+from app.services.query_runs import UPLOAD, name_of_run
 from app.services.read_marks import CONTROL_WIDTH, NO_MARKS, TrendMarks, arrivals_of, read_marks, rows_to_tell
 from app.services.series_document import unseen_series
 from app.services.visibility import may_see
@@ -28,9 +28,6 @@ MOST_CHANGES = 500
 
 COLUMNS = 1_000
 """Columns of pixels that a trend is drawn on; at most six points stay of each."""
-
-AT_ONCE = 500
-"""Points of a history that is read in one trip; of more it takes less to ask twice, knowing how many they are."""
 
 NEWEST = 25
 """Points that are told besides, whatever is shown."""
@@ -184,7 +181,7 @@ def read_trend(
 
     Raises NotFoundError for a series that is not there or may not be seen, and for a branch that has no history.
     """
-    at_once = min(AT_ONCE, PER_COLUMN * columns) if first == 0 and last is None else 0
+    at_once = PER_COLUMN * columns if first == 0 and last is None else 0
     its = trends.history(session, series_id, branch, most_changes=MOST_CHANGES, at_once=at_once)
     if its is None or not may_see(reader(), its.project.id):
         raise unseen_series(series_id)
@@ -244,7 +241,7 @@ def _points(its: History, rows: Sequence[int], behind: Behind) -> TrendPoints:
         subject=behind.subject,
         author=behind.author,
         time=behind.time,
-        run=list(map(name_of_source, _those(columns.sources, rows))),
+        run=names_of_sources(_those(columns.sources, rows)),
         flags=behind.flags,
     )
 
@@ -254,9 +251,9 @@ def _those(column: Sequence[Value], rows: Sequence[int]) -> Sequence[Value]:
     return column if len(rows) == len(column) else list(map(column.__getitem__, rows))
 
 
-def name_of_source(source: int) -> str:
-    """Return the name of a run, or of the upload whose id it is with its sign turned."""
-    return upload_name(-source) if source < 0 else name_of_run(source or None, None)
+def names_of_sources(sources: Sequence[int]) -> list[str]:
+    """Return the names of runs, or of the uploads whose ids they are with their sign turned."""
+    return [name_of_run(its or None, None) if its >= 0 else f"{UPLOAD}{-its}" for its in sources]
 
 
 def _change(row: ChangeRow, better: str) -> TrendChange:

@@ -9,6 +9,7 @@ forget a transaction takes longer than all else that Python does for a trip.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,8 +21,9 @@ from sqlalchemy import ClauseElement, Connection, Engine, PoolProxiedConnection,
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
+from sqlalchemy.pool import QueuePool
 
-from app.store.wire import Prepared, Rows, Statement, doubt, exchange
+from app.store.wire import Prepared, Rows, Statement, doubt, exchange, under_way
 
 _DIALECT = PGDialect_psycopg()  # type: ignore[no-untyped-call]
 
@@ -29,12 +31,16 @@ READS = "reads"
 """What a session has among its `info` whose statements are each a transaction."""
 
 
-def in_one_trip(session: Session, *statements: Statement, ends: bool = False) -> list[Rows]:
+def in_one_trip(
+    session: Session, *statements: Statement, beside: Sequence[Statement] = (), ends: bool = False
+) -> list[Rows]:
     """Return the rows of every statement; what the session holds back is written before them.
 
     Args:
         session: its transaction is what they run in.
         statements: what is sent.
+        beside: further statements, whose rows come last. In a session whose statements are each a transaction they may
+            run on a second connection at the same time.
         ends: whether the transaction is committed in the same trip. Then nothing else belongs to it, and whoever asks
             is known to be allowed to.
 
@@ -48,7 +54,10 @@ def in_one_trip(session: Session, *statements: Statement, ends: bool = False) ->
     engine = session.get_bind()
     is_alone = (reads or ends) and isinstance(engine, Engine) and not session.in_transaction()
     with _of_the_pool(engine.engine) if is_alone else _of_the_session(session) as pooled:
-        answers = _sent(pooled, sent, begins=not reads, commits=ends)
+        if beside and reads and is_alone:
+            answers = _sent_beside(engine.engine, pooled, sent, beside)
+        else:
+            answers = _sent(pooled, [*sent, *beside], begins=not reads, commits=ends)
     for its, rows in zip(joining, answers, strict=False):
         its.rows = rows
     session.info.pop(_JOINING, None)
@@ -83,8 +92,40 @@ def _of_the_session(session: Session) -> Iterator[PoolProxiedConnection]:
 
 def _sent(pooled: PoolProxiedConnection, statements: Sequence[Statement], **how: bool) -> list[Rows]:
     prepared = prepared_on(pooled)
-    with _told_as_errors_of_sqlalchemy("; ".join(query for query, _ in statements)):
+    with _told_as_errors_of_sqlalchemy(_queries(statements)):
         return exchange(driver_of(pooled), prepared, statements, **how)
+
+
+SECOND = 4
+"""Threads that have a second connection at the most: fewer than there are connections, as each waits for it."""
+
+_SECOND = threading.BoundedSemaphore(SECOND)
+
+
+def _sent_beside(
+    engine: Engine,
+    pooled: PoolProxiedConnection,
+    statements: Sequence[Statement],
+    beside: Sequence[Statement],
+) -> list[Rows]:
+    """Return the rows of the statements and of those beside them, which run at the same time if they may."""
+    pool = engine.pool
+    is_spare = isinstance(pool, QueuePool) and SECOND < pool.size() > pool.checkedout()
+    if not is_spare or not _SECOND.acquire(blocking=False):
+        return _sent(pooled, [*statements, *beside], begins=False)
+    try:
+        with (
+            _of_the_pool(engine) as other,
+            _told_as_errors_of_sqlalchemy(_queries(beside)),
+            under_way(driver_of(other), prepared_on(other), beside) as its,
+        ):
+            return [*_sent(pooled, statements, begins=False), *its.rows()]
+    finally:
+        _SECOND.release()
+
+
+def _queries(statements: Sequence[Statement]) -> str:
+    return "; ".join(query for query, _ in statements)
 
 
 @contextmanager

@@ -57,22 +57,50 @@ def exchange(
     Raises:
         psycopg.Error: of the first that failed; those after it did not run.
     """
-    talk = _talk(connection, prepared, statements, begins=begins, commits=commits)
-    waiting = select.poll()
-    try:
-        wanted = next(talk)
-        while True:
-            waiting.register(connection.pgconn.socket, wanted)
+    with Exchange(_talk(connection, prepared, statements, begins=begins, commits=commits), connection) as its:
+        return its.rows()
+
+
+class Exchange:
+    """Statements that are under way from the beginning of a block on; whoever leaves it early closes the connection."""
+
+    def __init__(self, talk: Talk[list[Rows]], connection: psycopg.Connection) -> None:
+        """Take what is to be said on a connection."""
+        self._talk, self._connection = talk, connection
+        self._wanted = 0
+        self._rows: list[Rows] | None = None
+
+    def __enter__(self) -> Exchange:
+        self._go_on(None)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._talk.close()
+
+    def rows(self) -> list[Rows]:
+        """Wait for the rows of every statement, and return them. Raises psycopg.Error of the first that failed."""
+        waiting = select.poll()
+        while self._rows is None:
+            waiting.register(self._connection.pgconn.socket, self._wanted)
             try:
                 (_, found), *_ = waiting.poll()
             except BaseException as error:
-                talk.throw(error)
-            wanted = talk.send(found)
-    except StopIteration as end:
-        rows: list[Rows] = end.value
-        return rows
-    finally:
-        talk.close()
+                self._talk.throw(error)
+            self._go_on(found)
+        return self._rows
+
+    def _go_on(self, found: int | None) -> None:
+        try:
+            self._wanted = next(self._talk) if found is None else self._talk.send(found)
+        except StopIteration as end:
+            self._rows = end.value
+
+
+def under_way(
+    connection: psycopg.Connection, prepared: Prepared, statements: Sequence[Statement]
+) -> Exchange:
+    """Return statements that are each a transaction, for a block in which they are under way."""
+    return Exchange(_talk(connection, prepared, statements, begins=False, commits=False), connection)
 
 
 async def exchange_in_loop(

@@ -20,7 +20,6 @@ from app.store import pipeline
 from app.store.migrate import migrate
 from app.store.session import Database, make_engine
 from app.store.tables import Table
-from app.store.wire import exchange
 from app.wiring import Service
 from tests.factories.application import application
 from tests.factories.browser import browser
@@ -190,12 +189,18 @@ def worker_token(service: Service) -> str:
 
 @pytest.fixture
 def trips(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many statements each trip to the database had, in their order."""
+    """How many statements each trip to the database had, in their order; what is beside others is sent before them."""
     found: list[int] = []
 
-    def counted(connection: Any, prepared: Any, statements: Any, **options: Any) -> Any:
-        found.append(len(statements))
-        return exchange(connection, prepared, statements, **options)
+    def counted(name: str) -> None:
+        send = getattr(pipeline, name)
 
-    monkeypatch.setattr(pipeline, "exchange", counted)
+        def sent(connection: Any, prepared: Any, statements: Any, **options: Any) -> Any:
+            found.append(len(statements))
+            return send(connection, prepared, statements, **options)
+
+        monkeypatch.setattr(pipeline, name, sent)
+
+    counted("exchange")
+    counted("under_way")
     return found

@@ -105,8 +105,10 @@ def history(
         "limit": most_changes,
         "at_once": at_once,
     }
-    asked = (_HEAD, _COLUMNS, _CHANGES, _BEHIND_WHOLE) if at_once else (_HEAD, _COLUMNS, _CHANGES)
-    heads, columns, changes, *behind = in_one_trip(session, *((query, which) for query in asked))
+    told = [(query, which) for query in (_HEAD, _COLUMNS, _CHANGES)]
+    heads, columns, changes, *behind = in_one_trip(
+        session, *told, beside=[(_BEHIND_WHOLE, which)] if at_once else ()
+    )
     if not heads:
         return None
     series, case, project, branches, its_branch = _head(heads[0])
@@ -317,10 +319,11 @@ _OF_RESULTS = """
 """
 
 _OF_WHOLE = """
-    select row_number() over (order by place, id) as at, id, commit_id, flags
+    select place as at, id, commit_id, flags
     from result
     where series_id = %(id)s and branch = (select branch from chosen) and place is not null
       and (select length from chosen) <= %(at_once)s
+    offset 0
 """
 
 _BEHIND_WHOLE = f"""
