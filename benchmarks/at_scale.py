@@ -15,7 +15,7 @@ from app.store.session import make_engine
 from benchmarks import drawn
 from benchmarks.figure import Figure, Note
 from benchmarks.filling import Size, fill_if_empty, kept_folder
-from benchmarks.reads import Questions, high, size_b, waits_s
+from benchmarks.reads import FOR_P99, Questions, high, size_b, trend, waits_s
 from benchmarks.stack import running
 
 SIZE = Size(projects=10, series=500, commits=2_000)
@@ -42,7 +42,8 @@ def figures() -> Iterator[Figure | Note]:
 
 
 def _answers(client: httpx.Client) -> Iterator[Figure]:
-    waits = waits_s(client, *(f"/api/v1/series/{n}/trend" for n in range(1, SIZE.projects * SIZE.series, 41)))
+    every_41st = (trend(n) for n in range(1, SIZE.projects * SIZE.series, 41))
+    waits = waits_s(client, *every_41st, asked=FOR_P99)
     yield Figure(f"trend of {SIZE.commits} points, each of another series, p99", high(waits, 99), 0.025, "s")
     yield from ASKED.compared(client)
     for name, path in ASKED.pages(A_SERIES):
