@@ -109,7 +109,12 @@ def commit_ids(session: Session, project_id: int, wanted: Sequence[CommitFacts])
     return {row[0]: row[1] for row in rows}
 
 
-_COMMIT_IDS = "select sha, id from commit where project_id = %(project_id)s and sha = any(%(shas)s)"
+# Each is looked up by itself: of `sha = any(...)` the planner, as long as it knows nothing of the table, may hold every
+# commit of the project against all that are wanted.
+_COMMIT_IDS = """
+    select sha, (select id from commit where project_id = %(project_id)s and commit.sha = wanted.sha)
+    from unnest(%(shas)s::text[]) as wanted(sha)
+"""
 
 
 def completed(project_id: int, wanted: Sequence[CommitFacts]) -> Statement:
