@@ -6,7 +6,7 @@ than all else that is done with them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, overload
 
@@ -57,6 +57,6 @@ def _plain(value: object) -> object:
 
 
 def _listed(value: object) -> list[Any]:
-    if not isinstance(value, Iterable):
+    if not isinstance(value, Iterable) or isinstance(value, bytes | Mapping):
         raise TypeError(f"{type(value).__name__} is no plain value")
     return list(value)

@@ -1,7 +1,7 @@
 """Several statements in one round trip: PostgreSQL gets them together, and answers one after the other.
 
 They run as they would each by itself: a statement sees what those before it did, and what others committed while one
-before it waited for a lock.
+before it waited for a lock. What need not wait for others may run beside them, on a second connection.
 
 A trip that is a transaction of its own takes a connection from the pool for itself: to have a session begin, end and
 forget a transaction takes longer than all else that Python does for a trip.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +19,11 @@ import psycopg
 from pydantic_core import to_json
 from sqlalchemy import ClauseElement, Connection, Engine, PoolProxiedConnection, event
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import QueuePool
 
-from app.store.wire import Prepared, Rows, Statement, doubt, exchange, under_way
+from app.store.wire import Prepared, Rows, Statement, doubt, exchange, rows_of, under_way
 
 _DIALECT = PGDialect_psycopg()  # type: ignore[no-untyped-call]
 
@@ -45,7 +45,7 @@ def in_one_trip(
             is known to be allowed to.
 
     Raises:
-        DBAPIError: SQLAlchemy's own for the first that failed; those after it did not run.
+        DBAPIError: SQLAlchemy's own for the first that failed; those after it did not run, but for those beside it.
     """
     session.flush()
     joining: list[_Joining] = session.info.get(_JOINING, [])
@@ -109,17 +109,32 @@ def _sent_beside(
     beside: Sequence[Statement],
 ) -> list[Rows]:
     """Return the rows of the statements and of those beside them, which run at the same time if they may."""
+    with _spare(engine) as other:
+        if other is None:
+            return _sent(pooled, [*statements, *beside], begins=False)
+        with (
+            _told_as_errors_of_sqlalchemy(_queries([*statements, *beside])),
+            under_way(driver_of(other), prepared_on(other), beside) as second,
+            under_way(driver_of(pooled), prepared_on(pooled), statements) as first,
+        ):
+            here, there = rows_of(first, second)
+            return [*here, *there]
+
+
+@contextmanager
+def _spare(engine: Engine) -> Iterator[PoolProxiedConnection | None]:
+    """Yield a second connection of the pool; None where there is none to spare, or none to be had."""
     pool = engine.pool
     is_spare = isinstance(pool, QueuePool) and SECOND < pool.size() > pool.checkedout()
     if not is_spare or not _SECOND.acquire(blocking=False):
-        return _sent(pooled, [*statements, *beside], begins=False)
+        yield None
+        return
     try:
-        with (
-            _of_the_pool(engine) as other,
-            _told_as_errors_of_sqlalchemy(_queries(beside)),
-            under_way(driver_of(other), prepared_on(other), beside) as its,
-        ):
-            return [*_sent(pooled, statements, begins=False), *its.rows()]
+        with ExitStack() as stack:
+            other = None
+            with suppress(SQLAlchemyError):
+                other = stack.enter_context(_of_the_pool(engine))
+            yield other
     finally:
         _SECOND.release()
 

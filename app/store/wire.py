@@ -57,50 +57,82 @@ def exchange(
     Raises:
         psycopg.Error: of the first that failed; those after it did not run.
     """
-    with Exchange(_talk(connection, prepared, statements, begins=begins, commits=commits), connection) as its:
-        return its.rows()
+    with Exchange(connection, _talk(connection, prepared, statements, begins=begins, commits=commits)) as its:
+        (rows,) = rows_of(its)
+        return rows
 
 
 class Exchange:
-    """Statements that are under way from the beginning of a block on; whoever leaves it early closes the connection."""
+    """Statements that are under way from the beginning of a block on; one that is left before their end is given up."""
 
-    def __init__(self, talk: Talk[list[Rows]], connection: psycopg.Connection) -> None:
+    def __init__(self, connection: psycopg.Connection, talk: Talk[list[Rows]]) -> None:
         """Take what is to be said on a connection."""
-        self._talk, self._connection = talk, connection
-        self._wanted = 0
-        self._rows: list[Rows] | None = None
+        self._connection, self._talk = connection, talk
+        self.wanted = 0
+        """Which events it waits for."""
+        self.rows: list[Rows] | None = None
+        """Those of every statement, once all have ended."""
 
     def __enter__(self) -> Exchange:
-        self._go_on(None)
+        self._go(lambda: next(self._talk))
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _where: object) -> None:
+        if isinstance(error, Exception):
+            self.give_up(psycopg.OperationalError("nobody waits for it"))
         self._talk.close()
 
-    def rows(self) -> list[Rows]:
-        """Wait for the rows of every statement, and return them. Raises psycopg.Error of the first that failed."""
-        waiting = select.poll()
-        while self._rows is None:
-            waiting.register(self._connection.pgconn.socket, self._wanted)
-            try:
-                (_, found), *_ = waiting.poll()
-            except BaseException as error:
-                self._talk.throw(error)
-            self._go_on(found)
-        return self._rows
+    @property
+    def socket(self) -> int:
+        """Where those events are."""
+        return self._connection.pgconn.socket
 
-    def _go_on(self, found: int | None) -> None:
+    def go_on(self, found: int) -> None:
+        """Go on with the events that there are. Raises psycopg.Error of the first statement that failed."""
+        self._go(lambda: self._talk.send(found))
+
+    def give_up(self, reason: BaseException) -> None:
+        """Close the connection, unless all has ended; where it is no error, but somebody interrupts, also cancel."""
+        with suppress(type(reason)):
+            self._talk.throw(reason)
+
+    def _go(self, on: Callable[[], int]) -> None:
         try:
-            self._wanted = next(self._talk) if found is None else self._talk.send(found)
+            self.wanted = on()
         except StopIteration as end:
-            self._rows = end.value
+            self.rows = end.value
+
+
+def rows_of(*exchanges: Exchange) -> list[list[Rows]]:
+    """Return the rows of each, once all have ended; none of them waits for another to be read.
+
+    Raises:
+        psycopg.Error: of the first statement that failed.
+    """
+    waiting = select.poll()
+    going = {its.socket: its for its in exchanges if its.rows is None}
+    while going:
+        for socket, its in going.items():
+            waiting.register(socket, its.wanted)
+        try:
+            events = waiting.poll()
+        except BaseException as error:
+            for its in going.values():
+                its.give_up(error)
+            raise
+        for socket, found in events:
+            going[socket].go_on(found)
+            if going[socket].rows is not None:
+                del going[socket]
+                waiting.unregister(socket)
+    return [its.rows or [] for its in exchanges]
 
 
 def under_way(
     connection: psycopg.Connection, prepared: Prepared, statements: Sequence[Statement]
 ) -> Exchange:
     """Return statements that are each a transaction, for a block in which they are under way."""
-    return Exchange(_talk(connection, prepared, statements, begins=False, commits=False), connection)
+    return Exchange(connection, _talk(connection, prepared, statements, begins=False, commits=False))
 
 
 async def exchange_in_loop(

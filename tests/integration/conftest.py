@@ -95,7 +95,8 @@ _USED: list[Database] = []
 def _nothing_of_others(request: pytest.FixtureRequest) -> None:
     """Have no test find what one before it committed; each of a service has that wiped itself."""
     if _USED and "service" not in request.fixturenames:
-        wipe(_USED.pop())
+        wipe(*_USED)
+        _USED.clear()
 
 
 @pytest.fixture

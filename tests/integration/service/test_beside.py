@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
+import psycopg
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Engine, event, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
@@ -30,6 +32,14 @@ def reader(database: Database) -> Iterator[Session]:
         yield session
 
 
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Wait until the condition holds."""
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
 def backends(session: Session) -> tuple[int, int]:
     """Return who answers a statement, and who the one beside it."""
     ((here,),), ((beside,),) = in_one_trip(session, WHO, beside=[WHO])
@@ -45,14 +55,38 @@ def test_what_is_beside_runs_elsewhere_and_its_rows_come_last(reader: Session) -
     assert (two, three, more) == ([(2,)], [(3,)], [[(4,)], [(5,)]])
 
 
-def test_both_run_at_the_same_time(reader: Session) -> None:
-    meets = """
-        select count(*) from pg_stat_activity, pg_sleep(0.05 * %(turn)s)
-        where query like '%%meets each other%%' and state = 'active' and pid <> pg_backend_pid()
-    """
-    asked = [(meets.replace("select", "select /* meets each other */", 1), {"turn": turn}) for turn in (1, 2)]
-    found = in_one_trip(reader, asked[0], beside=[asked[1]])
-    assert max(rows[0][0] for rows in found) == 1
+def test_both_run_at_the_same_time(reader: Session, engine: Engine) -> None:
+    held = 4711
+    waits = (f"select pg_advisory_xact_lock_shared({held})", {})
+    waiting = text(
+        f"select count(*) from pg_locks where locktype = 'advisory' and objid = {held} and not granted"
+    )
+    with ThreadPoolExecutor(1) as threads, engine.connect() as holder:
+        holder.execute(text(f"select pg_advisory_lock({held})"))
+        asked = threads.submit(in_one_trip, reader, waits, beside=[waits])
+        wait_for(lambda: holder.scalar(waiting) == 2)
+        holder.execute(text(f"select pg_advisory_unlock({held})"))
+        assert len(asked.result()) == 2
+
+
+def test_long_answers_are_read_from_both(reader: Session) -> None:
+    long = "x" * 3_000_000
+    echo = ("select %(long)s::text", {"long": long})
+    assert in_one_trip(reader, echo, echo, beside=[echo, echo]) == [[(long,)]] * 4
+
+
+def test_whoever_changes_a_table_does_not_wait_for_what_nobody_reads(reader: Session, engine: Engine) -> None:
+    with engine.begin() as connection:
+        connection.execute(text("create table changing as select repeat('x', 3000000) as long"))
+    slow = [("select 1 from pg_sleep(0.4)", {}), ("select count(*) from changing", {})]
+    with ThreadPoolExecutor(1) as threads:
+        asked = threads.submit(in_one_trip, reader, *slow, beside=[("select long from changing", {})])
+        time.sleep(0.2)
+        with engine.begin() as connection:
+            connection.execute(text("set local lock_timeout = '5s'"))
+            connection.execute(text("drop table changing"))
+        with suppress(DBAPIError):  # the table is gone
+            asked.result()
 
 
 def test_a_transaction_is_on_one_connection(database: Database, reader: Session) -> None:
@@ -95,6 +129,21 @@ def test_many_at_once_wait_for_no_connection_that_is_never_given_back(database_u
         assert all(threads.map(ask, range(40)))
     shared.close()
     assert time.monotonic() - begun < 25, "a pool is waited for 30 s"
+
+
+def test_where_no_second_is_to_be_had_the_first_does_both(database_url: str) -> None:
+    full = Database(database_url)
+    with full.reading() as session:
+        in_one_trip(session, WHO)
+
+    def refuse(*_: object) -> None:
+        raise psycopg.OperationalError("sorry, too many clients already")
+
+    event.listen(full.engine, "do_connect", refuse)
+    with full.reading() as session:
+        here, beside = backends(session)
+    full.close()
+    assert here == beside
 
 
 @pytest.mark.parametrize("is_beside", [True, False])

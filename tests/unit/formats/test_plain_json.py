@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -63,7 +64,7 @@ def test_whatever_can_be_gone_through_is_an_array(many: Any) -> None:
     assert plain_json(many) == b"[1,2]"
 
 
-@pytest.mark.parametrize("value", [object(), "\ud800", [object()]])
+@pytest.mark.parametrize("value", [object(), "\ud800", [object()], {"a": MappingProxyType({"b": 1})}])
 def test_what_cannot_be_written_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match="serializ"):
         plain_json(value)
