@@ -246,9 +246,8 @@ def test_a_command_that_writes_nothing_is_measured_by_its_wall_time(repository, 
     (case,) = service.arm("head").cases
     assert (case.benchmark, [metric.metric for metric in case.metrics]) == ("sleepy", ["wall_time"])
     times = {arm: [case.values[0].value for case in service.measured(arm)] for arm in ("base", "head")}
-    # A busy machine's agent hears of a start after it was, and until then no clock runs.
-    assert min(times["base"]) > 0.03
-    assert min(times["head"]) > 0.2
+    assert min(times["base"]) >= 0.05
+    assert min(times["head"]) >= 0.3
 
 
 @pytest.mark.parametrize(("metric", "primed"), [("cold_start_s", 0.0), ("start_s", 1.0)])
