@@ -137,10 +137,22 @@ def marks(sought: Sought, answers: Sequence[Sequence[tuple[Any, ...]]]) -> Marks
 
 
 def _times(row: tuple[bytes, ...]) -> ControlTimes:
-    runs, *seconds = map(bytes, row)
-    n = len(runs) // 8
-    real = struct.Struct(f">{n}d")
-    return ControlTimes(struct.unpack(f">{n}q", runs), tuple(map(real.unpack, seconds)))
+    runs, *seconds = row
+    return ControlTimes(whole(runs), tuple(map(real, seconds)))
+
+
+def whole(numbers: bytes | None) -> tuple[int, ...]:
+    """Return what `string_agg` made of whole numbers that were each sent as eight bytes."""
+    return _numbers("q", numbers or b"")
+
+
+def real(numbers: bytes | None) -> tuple[float, ...]:
+    """Return the same of real numbers."""
+    return _numbers("d", numbers or b"")
+
+
+def _numbers(kind: str, numbers: bytes) -> tuple[Any, ...]:
+    return struct.unpack(f">{len(numbers) // 8}{kind}", numbers)
 
 
 _MACHINES = """

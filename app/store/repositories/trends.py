@@ -7,7 +7,6 @@ an object of each row would take longer than to read them. Texts come as JSON, w
 from __future__ import annotations
 
 import hashlib
-import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ from app.domain.changes import STANDING
 from app.formats.plain_json import WrittenTexts
 from app.store.pipeline import in_one_trip
 from app.store.repositories import trend_marks
-from app.store.repositories.trend_marks import Marks, Sought
+from app.store.repositories.trend_marks import Marks, Sought, real, whole
 from app.store.tables import BenchmarkCase, Commit, Project, Result, Series
 
 
@@ -141,16 +140,8 @@ def _head(
 
 
 def _columns(row: Sequence[bytes | None]) -> TrendColumns:
-    told = [bytes(column or b"") for column in row]
-    n = len(told[0]) // 8
-    whole, real = struct.Struct(f">{n}q"), struct.Struct(f">{n}d")
-    return TrendColumns(
-        whole.unpack(told[0]),
-        real.unpack(told[1]),
-        real.unpack(told[2]),
-        real.unpack(told[3]),
-        *(whole.unpack(column) for column in told[4:]),
-    )
+    ids, values, low, high, *more = row
+    return TrendColumns(whole(ids), real(values), real(low), real(high), *map(whole, more))
 
 
 # The branch that is wanted, or else the project's own, or else the longest; none where it has no history there.
@@ -263,23 +254,19 @@ def behind(
     if told is None:
         which = {"ids": [ids[row] for row in rows]}
         ((found,),) = in_one_trip(session, (_behind(_OF_RESULTS), which | project))
-        told = _behind_of(found, _whole(found[0]))
+        told = _behind_of(found, whole(found[0]))
     return told or Behind(), trend_marks.marks(sought, answers)
 
 
 def _behind_of(found: Sequence[Any], result_ids: Sequence[int]) -> Behind | None:
     """Return what is behind these results; None where others were found, as points came in since they were read."""
     ids, *texts, noted = found
-    if ids is None or _whole(ids) != tuple(result_ids):
+    if ids is None or whole(ids) != tuple(result_ids):
         return None
     n = len(result_ids)
     flags = [noted.get(str(one), ()) for one in result_ids] if noted else [()] * n
     sha, subject, author, time = (WrittenTexts(written, n) for written in texts)
     return Behind(sha, subject, author, time, flags)
-
-
-def _whole(numbers: bytes | None) -> tuple[int, ...]:
-    return struct.unpack(f">{len(numbers or b'') // 8}q", numbers or b"")
 
 
 def _newest_runs(columns: TrendColumns) -> list[int]:
