@@ -178,11 +178,3 @@ def check(running: Running) -> Check:
 def toy(tmp_path: Path) -> ToyRepository:
     """An empty repository in a path with a space."""
     return ToyRepository(tmp_path / "a toy")
-
-
-def wait_for(condition: Callable[[], object], seconds: float = 60.0) -> None:
-    """Wait until the condition holds."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)

@@ -9,10 +9,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.acceptance.conftest import RATCHET, simulated, start_up, stop, wait_for
+from tests.acceptance.conftest import RATCHET, simulated, start_up, stop
 from tests.acceptance.test_faults import LongCheck, first_check, processes_that_name
 from tests.factories.posted_results import posted_document
 from tests.factories.repository import ToyRepository
+from tests.factories.waiting import wait_for
 
 pytestmark = [pytest.mark.postgres, pytest.mark.redis]
 

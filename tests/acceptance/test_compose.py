@@ -25,8 +25,8 @@ import pytest
 
 from app.embedded.accounts import server_account
 from app.embedded.binaries import find_postgres, find_redis, reachable_folder
-from tests.acceptance.conftest import wait_for
 from tests.factories.compose import ROOT, compose, start_order
+from tests.factories.waiting import wait_for
 
 pytestmark = [pytest.mark.postgres, pytest.mark.redis]
 

@@ -13,9 +13,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.acceptance.conftest import RATCHET, Running, locks, simulated, start_up, stop, wait_for
+from tests.acceptance.conftest import RATCHET, Running, locks, simulated, start_up, stop
 from tests.acceptance.test_check_command import library
 from tests.factories.repository import ToyRepository
+from tests.factories.waiting import wait_for
 
 pytestmark = [pytest.mark.postgres, pytest.mark.redis]
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.acceptance.conftest import RATCHET, Running, locks, simulated, start_up, stop, wait_for
+from tests.acceptance.conftest import RATCHET, Running, locks, simulated, start_up, stop
+from tests.factories.waiting import wait_for
 from workers.host.locks import lock_path
 
 pytestmark = [pytest.mark.postgres, pytest.mark.redis]

@@ -11,11 +11,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.acceptance.conftest import RATCHET, Running, start_up, stop, wait_for
+from tests.acceptance.conftest import RATCHET, Running, start_up, stop
 from tests.acceptance.test_check_command import library
 from tests.factories.fake_github import FakeGitHub, Mood
 from tests.factories.repository import SETTINGS, ToyRepository
 from tests.factories.sandbox import needs_sandbox
+from tests.factories.waiting import wait_for
 from tests.factories.webhooks import connected_env, signed
 
 pytestmark = [pytest.mark.postgres, pytest.mark.redis]

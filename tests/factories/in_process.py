@@ -62,10 +62,10 @@ class _Exchange:
         self._asked = [{"type": "http.request", "body": request.read()}]
         self._begun: Message | None = None
         self._body: list[bytes] = []
+        self._told = asyncio.Event()
 
     async def of(self, app: ASGIApp) -> None:
         """Have the application answer."""
-        self._told = asyncio.Event()
         await app(self._scope(), self._receive, self._send)
 
     def answer(self) -> httpx2.Response:

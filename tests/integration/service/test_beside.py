@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 from app.store import pipeline
 from app.store.pipeline import SECOND, in_one_trip
 from app.store.session import Database
+from tests.factories.waiting import wait_for
 
 pytestmark = pytest.mark.postgres
 
@@ -30,14 +31,6 @@ def reader(database: Database) -> Iterator[Session]:
     """A session that only reads."""
     with database.reading() as session:
         yield session
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    """Wait until the condition holds."""
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
 
 
 def backends(session: Session) -> tuple[int, int]:

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
+from app.store import wire
 from app.store.repositories import projects
 from tests.factories.histories import sha
 
@@ -20,9 +21,9 @@ MANY = """
 def test_commits_of_a_batch_are_looked_up_each_by_itself(session: Session) -> None:
     project = projects.project(session, "acme/many").id
     session.execute(text(MANY), {"project": project})
-    numbered = projects._COMMIT_IDS.replace("%(project_id)s", "$1").replace("%(shas)s", "$2")
+    numbered, _ = wire._numbered(projects._COMMIT_IDS)
     session.execute(text("set local plan_cache_mode = force_generic_plan"))
-    session.execute(text(f"prepare ids (bigint, text[]) as {numbered.replace(':', chr(92) + ':')}"))
+    session.connection().exec_driver_sql(f"prepare ids (bigint, text[]) as {numbered.decode()}")
     wanted = ",".join(map(sha, range(1, 501)))
     plan = session.scalars(text(f"explain execute ids ({project}, '{{{wanted}}}')")).all()
     session.execute(text("deallocate ids"))
