@@ -12,6 +12,9 @@ from tests.factories.histories import sha
 
 pytestmark = pytest.mark.postgres
 
+UNKNOWN = "create temporary table commit (like commit including all) on commit drop"
+"""A table that hides the one there is, of which earlier tests have left the server some knowledge."""
+
 MANY = """
     insert into commit (project_id, sha, position)
     select :project, lpad(to_hex(n), 40, '0'), n from generate_series(1, 3000) as n
@@ -20,6 +23,7 @@ MANY = """
 
 def test_commits_of_a_batch_are_looked_up_each_by_itself(session: Session) -> None:
     project = projects.project(session, "acme/many").id
+    session.execute(text(UNKNOWN))
     session.execute(text(MANY), {"project": project})
     numbered, _ = wire._numbered(projects._COMMIT_IDS)
     session.execute(text("set local plan_cache_mode = force_generic_plan"))
