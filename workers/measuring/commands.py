@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from workers.errors import JobError
 from workers.measuring.invocation import Start, Taken, key_of, unmeasured
 from workers.measuring.plan import CaseRequest
+from workers.programs.gate import Gate
 from workers.programs.left_files import clear, read_left
 from workers.programs.runner import Program, Runner
 from workers.protocol import (
@@ -40,8 +42,8 @@ from workers.protocol import (
 MAX_RESULT_B = 64 * 1024**2
 MEASURE = "measure"
 
-ANNOUNCE = "printf '\\0'\n"
-"""Put before a command: its first byte of output marks the start, so that ours is not in its wall time."""
+AT_GATE = "printf '\\0'; read -r _ < {}\n"
+"""Put before a command, for what it takes to come so far not to be in its wall time."""
 
 
 class ResultFileError(Exception):
@@ -97,18 +99,18 @@ class CommandSuite:
         result = self._result_file(start)
         clear(result)
         _make_folder(result.parent, start)
-        argv = ["sh", "-c", ANNOUNCE + self._command]
         env = {**start.env, "RATCHET_RESULT_FILE": str(result)}
-        program = Program(
-            argv,
-            env,
-            start.checkout,
-            start.timeout_s,
-            announces_start=True,
-            pass_fds=start.locks,
-            confinement=start.confinement,
-        )
-        ended = self._runner.run(program)
+        with Gate(start.home / "start") as gate:
+            program = Program(
+                ["sh", "-c", AT_GATE.format(shlex.quote(str(gate.path))) + self._command],
+                env,
+                start.checkout,
+                start.timeout_s,
+                gate=gate,
+                pass_fds=start.locks,
+                confinement=start.confinement,
+            )
+            ended = self._runner.run(program)
         log_tail = ended.output.tail()
         if ended.ok:
             root = start.home if self._output is None else start.checkout

@@ -24,6 +24,7 @@ from workers.errors import JobError
 from workers.keeper import Kept
 from workers.lease.tenure import Tenure
 from workers.programs.cgroups import Cgroup, Cgroups
+from workers.programs.gate import Gate
 from workers.programs.sandbox.bubblewrap import OUTSIDE, Command, Confinement
 from workers.protocol import CaseStatus
 
@@ -33,6 +34,7 @@ KEPT_B = 64 * 1024
 TAIL_B = 16 * 1024
 """The end of a program's output that is told to people."""
 PIPE_B = 64 * 1024
+READY = b"\0"
 GRACE_S = 5.0
 BWRAP_FAILED = 1
 """What bubblewrap ends with where it could not make a sandbox."""
@@ -80,7 +82,8 @@ class Output:
 class Program:
     """What to run, and how long it may take [s].
 
-    `announces_start`: its first byte of output says that it begins now, and is no output. `pass_fds` stay open in it.
+    `gate`: where it waits once it has printed `READY`, which is no output; its clock runs from when it may pass, and
+    misses nothing of it, however late it is heard. `pass_fds` stay open in it.
     `kept_b`: how much is kept of the beginning and of the end of its output, each. `confinement`: what it may see of
     the machine; None runs it beside the agent. One that is confined does not get `pass_fds`: they stay its keeper's.
     """
@@ -89,7 +92,7 @@ class Program:
     env: Mapping[str, str]
     cwd: Path
     timeout_s: float
-    announces_start: bool = False
+    gate: Gate | None = None
     pass_fds: Sequence[int] = ()
     kept_b: int = KEPT_B
     confinement: Confinement | None = None
@@ -184,7 +187,8 @@ class _Watch:
         self._program = program
         self._started_at = datetime.now(UTC)
         self._t_start_ns = self._t_end_ns = time.monotonic_ns()
-        self._awaits_start = program.announces_start
+        self._gate = program.gate
+        """Where it still waits."""
         self._keeper_is_gone = False
         self._deadline: float | None = time.monotonic() + program.timeout_s
         """When patience ends; None while the keeper brings about the end."""
@@ -225,13 +229,19 @@ class _Watch:
         """Take what there is; False at the end, which is the program's."""
         self._t_end_ns = time.monotonic_ns()
         chunk = os.read(pipe, PIPE_B)
-        if self._awaits_start:
-            self._t_start_ns, self._awaits_start = self._t_end_ns, False
-            self._deadline = time.monotonic() + self._program.timeout_s
-            self.output.add(chunk[1:])
+        if self._gate is not None and chunk.endswith(READY):
+            self.output.add(chunk.removesuffix(READY))
+            self._begin(self._gate)
         else:
             self.output.add(chunk)
         return bool(chunk)
+
+    def _begin(self, gate: Gate) -> None:
+        """Start the program's clock, and then the program."""
+        self._gate = None
+        self._t_start_ns = self._t_end_ns = time.monotonic_ns()
+        self._deadline = time.monotonic() + self._program.timeout_s
+        gate.let_pass()
 
     def _left_s(self) -> float | None:
         """Return the time until patience ends [s]; None where there is no limit."""

@@ -1,9 +1,11 @@
 import os
+import selectors
 import signal
 import sys
 import threading
 import time
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from workers.lease.client import ServiceClient
 from workers.lease.tenure import End, Tenure
 from workers.programs import runner
 from workers.programs.cgroups import Cgroup, Cgroups, own_group
+from workers.programs.gate import Gate
 from workers.programs.runner import KEPT_B, Ended, Output, Program, Runner
 
 
@@ -192,6 +195,44 @@ time.sleep(600)
     assert is_gone(int(pid.read_text()))
     home = own_group()
     assert home is None or not list(home.glob(f"{cgroups._name}*"))
+
+
+WAITS_AT_GATE = """
+import os, sys, time
+ready = time.monotonic_ns()
+os.write(1, b"\\0")
+open(sys.argv[1]).readline()
+print(ready, time.monotonic_ns())
+"""
+"""Tells when it was ready and when it began."""
+
+
+class HardOfHearing(selectors.DefaultSelector):
+    """Tells late what there is to read."""
+
+    def select(self, timeout=None):
+        ready = super().select(timeout)
+        time.sleep(0.05)
+        return ready
+
+
+def test_a_programs_clock_runs_from_when_it_may_pass_the_gate_however_late_it_is_heard(
+    tmp_path, tenure, monkeypatch
+):
+    monkeypatch.setattr(runner.selectors, "DefaultSelector", HardOfHearing)
+    with Cgroups(tmp_path) as cgroups, Gate(tmp_path / "a gate") as gate:
+        program = replace(a_program(tmp_path, WAITS_AT_GATE, gate.path), gate=gate)
+        ended = Runner(tenure, cgroups).run(program)
+    ready, began = map(int, ended.output.text.split())
+    assert ready <= ended.t_start_ns <= began
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_program_that_ends_before_it_is_ready_is_not_waited_for(tmp_path, tenure):
+    script = "import sys; sys.exit('no such file')"
+    with Cgroups(tmp_path) as cgroups, Gate(tmp_path / "gate") as gate:
+        ended = Runner(tenure, cgroups).run(replace(a_program(tmp_path, script), gate=gate))
+    assert (ended.exit_code, ended.output.text) == (1, "no such file\n")
 
 
 def test_what_a_program_takes_does_not_count_the_removal_of_its_group(tmp_path, tenure, monkeypatch):
