@@ -46,16 +46,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 class OneProcessForWhatMeasures(LoadScopeScheduling):
     """Hands out the acceptance tests as one, since a CPU is measured by one agent at a time.
 
-    Of unit tests, which are many and short, a file at a time is handed out: each piece of work costs the more to hand
-    out the more there are. So are files that start a browser, which they do once. All others go one by one. They begin
-    in their own order, so with the longest piece.
+    Of all others a file at a time is handed out: what its tests begin with comes about once, and each piece of work
+    costs the more to hand out the more there are. Files go in their own order, so the longest piece comes first, and
+    the many short ones of unit tests fill what is left at the end.
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        if nodeid.startswith("tests/acceptance/"):
-            return "tests/acceptance/"
-        file = nodeid.partition("::")[0]
-        return file if file.startswith("tests/unit/") or file.endswith("_in_chromium.py") else nodeid
+        return "tests/acceptance/" if nodeid.startswith("tests/acceptance/") else nodeid.partition("::")[0]
 
 
 @pytest.hookimpl(optionalhook=True)
