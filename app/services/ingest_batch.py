@@ -8,12 +8,10 @@ with the same numbers. So an import that was interrupted is simply begun anew.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import islice
-from statistics import median
+from itertools import chain, islice
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -21,7 +19,7 @@ from sqlalchemy.orm import Session
 from app.domain.errors import PayloadError, Problem
 from app.formats.results_payload import PostedResult, ResultsPayload, read_payload
 from app.services.access import Principal
-from app.services.announce_results import announce_results
+from app.services.announce_results import announced
 from app.services.ingest_results import (
     disagreements,
     environment_facts,
@@ -31,11 +29,11 @@ from app.services.ingest_results import (
     series_of,
 )
 from app.services.query_runs import upload_name
-from app.store.repositories import access, projects, uploads
+from app.store.repositories import batches, projects
 from app.store.repositories import series as series_rows
+from app.store.repositories.batches import NewDocument, SeriesName
 from app.store.repositories.projects import CommitFacts
-from app.store.repositories.series import KnownSeries, Point
-from app.store.repositories.uploads import NewUpload
+from app.store.repositories.series import KnownSeries, NewResult, Point
 from app.store.tables import Project
 
 MAX_DOCUMENTS = 1_000
@@ -70,7 +68,7 @@ def ingest_batch(session: Session, principal: Principal, body: bytes, *, now: da
     if documents:
         project = project_of(session, principal, documents[0].payload.project)
         _refuse_others(documents, project)
-        _Storing(session, project, principal, now).store(documents)
+        _Storing(session, project, principal, documents, now).store()
     answers = [one.answer if isinstance(one, _Document) else one for one in found]
     return {"documents": answers} | {
         name: sum(answer.get(name, 0) for answer in answers) for name in ("stored", "known")
@@ -110,21 +108,42 @@ def _refuse_others(documents: list[_Document], project: Project) -> None:
 class _Storing:
     """Stores the documents of one project that are not refused."""
 
-    def __init__(self, session: Session, project: Project, principal: Principal, now: datetime) -> None:
+    def __init__(
+        self,
+        session: Session,
+        project: Project,
+        principal: Principal,
+        documents: Sequence[_Document],
+        now: datetime,
+    ) -> None:
+        """Look up what the documents name."""
         self._session, self._project, self._principal, self._now = session, project, principal, now
+        self._documents = [one for one in documents if not one.answer]
+        self._environments = _Environments(self._documents)
+        self._names = {one.key: list(_names(one.payload)) for one in self._documents}
+        series = set(chain.from_iterable(self._names.values()))
+        self._found = batches.find(session, project.id, series, self._environments.digests)
 
-    def store(self, documents: Sequence[_Document]) -> None:
+    def store(self) -> None:
         """Store them all; one that disagrees with its series is refused, and leaves no trace."""
-        left = [document for document in documents if not document.answer]
+        found = self._found.series
+        if all(name in found for names in self._names.values() for name in names):
+            series = {key: [found[name] for name in names] for key, names in self._names.items()}
+            self._add(_agreeing(self._documents, series), series)
+        else:
+            self._store_with_new_series()
+
+    def _store_with_new_series(self) -> None:
+        left = self._documents
         while left:
             with self._session.begin_nested() as savepoint:
                 series = self._series(left)
-                refused = [one for one in left if _refused(one, series[one.key])]
-                if not refused:
+                agreeing = _agreeing(left, series)
+                if len(agreeing) == len(left):
                     self._add(left, series)
                     return
                 savepoint.rollback()
-            left = [one for one in left if not one.answer]
+            left = agreeing
 
     def _series(self, documents: Sequence[_Document]) -> dict[str, list[KnownSeries]]:
         """Return by their keys the series of each document's results, in their order; made where they are new."""
@@ -132,125 +151,141 @@ class _Storing:
         found = iter(series_of(self._session, self._project.id, results))
         return {one.key: list(islice(found, len(one.payload.results))) for one in documents}
 
-    def _add(self, documents: Sequence[_Document], series: dict[str, list[KnownSeries]]) -> None:
+    def _add(self, documents: Sequence[_Document], series: _SeriesOf) -> None:
         # First the environments and then the commits, each in one order everywhere, so that none deadlock.
-        environments = self._environments(documents)
+        environments = self._environments.ids(self._session, documents, self._found.environments)
         commits = projects.commit_ids(self._session, self._project.id, _commits(documents))
-        rows = [
-            (one, result, row, commits[one.payload.commit])
-            for one in _distinct(documents)
-            for result, row in zip(one.payload.results, series[one.key], strict=True)
-        ]
-        backdated = {(row.id, commit) for one, _, row, commit in rows if one.payload.measured_at}
-        there = series_rows.posted_points(self._session, backdated) if backdated else set()
-        fresh = []
-        for one, result, row, commit in rows:
-            if one.payload.measured_at:
-                point = self._point(one.payload, result, row, commit, one.payload.measured_at)
-                if point in there:
-                    continue
-                there.add(point)
-            fresh.append((one, result, row, commit))
-        made = self._claim([one for one, *_ in fresh], commits, environments)
         new = [
-            new_result(
-                one.payload,
-                result,
-                row.id,
-                self._now,
-                branch=self._branch(one.payload),
-                upload_id=made[one.key],
-                commit_id=commit,
-            )
-            for one, result, row, commit in fresh
-            if one.key in made
+            NewDocument(one.key, one.digest, commits[one.payload.commit], environments[one.key], results)
+            for one, results in self._fresh(documents, series, commits)
         ]
-        series_rows.add_results(self._session, new)
-        self._answer(documents, made, Counter(one.key for one, *_ in fresh))
-        if new:
-            self._announce(len(made), len(new))
+        _answer(documents, self._made(new) if new else {}, {one.key: len(one.results) for one in new})
 
-    def _branch(self, payload: ResultsPayload) -> str:
-        return payload.branch or self._project.branch
-
-    def _point(
-        self,
-        payload: ResultsPayload,
-        result: PostedResult,
-        row: KnownSeries,
-        commit: int,
-        measured_at: datetime,
-    ) -> Point:
-        return Point(
-            row.id,
-            commit,
-            self._branch(payload),
-            measured_at,
-            median(result.values),
-            result.low,
-            result.high,
-        )
-
-    def _environments(self, documents: Sequence[_Document]) -> dict[str, int]:
-        """Return by its document's key the id of each environment, made where it is new."""
-        digests, distinct = {}, {}
-        for one in _distinct(documents):
-            facts = environment_facts(one.payload.environment)
-            digests[one.key] = facts[0]
-            distinct[facts[0]] = facts
-        ids = {
-            digest: projects.environment(self._session, *distinct[digest]).id for digest in sorted(distinct)
-        }
-        return {key: ids[digest] for key, digest in digests.items()}
-
-    def _claim(
-        self, documents: Sequence[_Document], commits: dict[str, int], environments: dict[str, int]
-    ) -> dict[str, int]:
+    def _made(self, documents: Sequence[NewDocument]) -> dict[str, int]:
         """Return by its key the new upload of each document; one that came before has none."""
-        wanted = [
-            NewUpload(one.key, one.digest, commits[one.payload.commit], environments[one.key])
-            for one in _distinct(documents)
-        ]
-        if not wanted:
-            return {}
-        return uploads.claim_all(self._session, self._project.id, wanted, posted_by=self._principal.name)
-
-    def _answer(self, documents: Sequence[_Document], made: dict[str, int], fresh: Counter[str]) -> None:
-        """Say of each document what was stored; of several with one key, the first was."""
-        left = dict(made)
-        for one in documents:
-            upload_id = left.pop(one.key, None)
-            stored = 0 if upload_id is None else fresh[one.key]
-            one.answer = {
-                "status": "known" if upload_id is None else "stored",
-                "run": None if upload_id is None else upload_name(upload_id),
-                "stored": stored,
-                "known": len(one.payload.results) - stored,
-            }
-
-    def _announce(self, n_documents: int, n_results: int) -> None:
-        access.audit(
+        return batches.store(
             self._session,
-            self._principal.name,
-            "results.batch",
-            f"project/{self._project.id}",
+            self._project.id,
+            documents,
             project=self._project.name,
-            documents=n_documents,
-            results=n_results,
+            posted_by=self._principal.name,
+            then=announced(self._project.id),
         )
-        announce_results(self._session, self._project.id)
+
+    def _fresh(
+        self, documents: Sequence[_Document], series: _SeriesOf, commits: dict[str, int]
+    ) -> Iterable[tuple[_Document, list[NewResult]]]:
+        """Yield each document with those of its results that are not there yet, if it has any."""
+        distinct = _distinct(documents)
+        there = self._points(distinct, series, commits)
+        for one in distinct:
+            results = [
+                self._new(one.payload, result, row.id, commits[one.payload.commit])
+                for result, row in zip(one.payload.results, series[one.key], strict=True)
+            ]
+            if one.payload.measured_at:
+                results = [result for result in results if _point(result) not in there]
+                there.update(map(_point, results))
+            if results:
+                yield one, results
+
+    def _points(
+        self, documents: Iterable[_Document], series: _SeriesOf, commits: dict[str, int]
+    ) -> set[Point]:
+        """Return the points that are there of series and commits of documents that say when they were measured."""
+        wanted = {
+            (row.id, commits[one.payload.commit])
+            for one in documents
+            if one.payload.measured_at
+            for row in series[one.key]
+        }
+        return series_rows.posted_points(self._session, wanted) if wanted else set()
+
+    def _new(
+        self, payload: ResultsPayload, result: PostedResult, series_id: int, commit_id: int
+    ) -> NewResult:
+        branch = payload.branch or self._project.branch
+        return new_result(payload, result, series_id, self._now, branch=branch, commit_id=commit_id)
 
 
-def _distinct(documents: Iterable[_Document]) -> Iterable[_Document]:
-    return {one.key: one for one in documents}.values()
+_SeriesOf = Mapping[str, Sequence[KnownSeries]]
+"""By their keys the series of each document's results, in their order."""
+
+
+class _Environments:
+    """What the documents of a batch were measured in: few environments, of many documents."""
+
+    def __init__(self, documents: Sequence[_Document]) -> None:
+        self._of_document = {one.key: environment_facts(one.payload.environment) for one in documents}
+        distinct = {facts[0]: facts for facts in self._of_document.values()}
+        self._digest = {its: projects.environment_digest(*facts) for its, facts in distinct.items()}
+
+    @property
+    def digests(self) -> Collection[str]:
+        """What they are found by."""
+        return self._digest.values()
+
+    def ids(
+        self, session: Session, documents: Sequence[_Document], known: Mapping[str, int]
+    ) -> dict[str, int]:
+        """Return by its document's key the id of each document's environment, made where its digest is not known."""
+        its = {one.key: self._of_document[one.key] for one in documents}
+        distinct = {facts[0]: facts for facts in its.values()}
+        ids = {
+            name: known.get(self._digest[name]) or projects.environment(session, *distinct[name]).id
+            for name in sorted(distinct)
+        }
+        return {key: ids[facts[0]] for key, facts in its.items()}
+
+
+def _names(payload: ResultsPayload) -> Iterable[SeriesName]:
+    """Yield how the document names the series of each of its results."""
+    for its in payload.results:
+        yield SeriesName(its.benchmark, its.params_key, its.metric, payload.device_class, its.version)
+
+
+def _agreeing(documents: Sequence[_Document], series: _SeriesOf) -> list[_Document]:
+    """Return the documents that agree with their series; the others are refused."""
+    return [one for one in documents if not _refused(one, series[one.key])]
 
 
 def _refused(document: _Document, series: Sequence[KnownSeries]) -> bool:
-    """Tell whether the document disagrees with a series, and refuse it if so."""
     problems = disagreements(document.payload.results, series)
     if problems:
         document.answer = _refusal(problems)
     return bool(problems)
+
+
+def _point(result: NewResult) -> Point:
+    assert result.series_id is not None
+    assert result.commit_id is not None
+    return Point(
+        result.series_id,
+        result.commit_id,
+        result.branch,
+        result.measured_at,
+        result.value,
+        result.low,
+        result.high,
+    )
+
+
+def _answer(documents: Sequence[_Document], made: dict[str, int], fresh: Mapping[str, int]) -> None:
+    """Say of each document what was stored; of several with one key, the first was."""
+    left = dict(made)
+    for one in documents:
+        upload_id = left.pop(one.key, None)
+        stored = 0 if upload_id is None else fresh[one.key]
+        one.answer = {
+            "status": "known" if upload_id is None else "stored",
+            "run": None if upload_id is None else upload_name(upload_id),
+            "stored": stored,
+            "known": len(one.payload.results) - stored,
+        }
+
+
+def _distinct(documents: Iterable[_Document]) -> Iterable[_Document]:
+    return {one.key: one for one in documents}.values()
 
 
 def _commits(documents: Sequence[_Document]) -> list[CommitFacts]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -99,39 +99,6 @@ def of_key(session: Session, project_id: int, key: str) -> Upload | None:
     """Return the project's upload of this key, or None."""
     query = select(Upload).where(Upload.project_id == project_id, Upload.key == key)
     return session.scalars(query).one_or_none()
-
-
-class NewUpload(NamedTuple):
-    """A document of a batch that is to be stored."""
-
-    key: str
-    body_digest: str
-    commit_id: int
-    environment_id: int
-
-
-def claim_all(
-    session: Session, project_id: int, wanted: Sequence[NewUpload], *, posted_by: str
-) -> dict[str, int]:
-    """Return by its key the id of each upload that this call made; one that was there is left out.
-
-    While another transaction is storing one of the keys this waits for its end.
-    """
-    rows = as_json([upload._asdict() for upload in wanted])
-    which = {"project_id": project_id, "posted_by": posted_by, "rows": rows}
-    (made,) = in_one_trip(session, (_CLAIM_ALL, which))
-    return {row[0]: row[1] for row in made}
-
-
-_CLAIM_ALL = """
-    insert into upload (project_id, key, body_digest, commit_id, environment_id, answer, posted_by)
-    select %(project_id)s, key, body_digest, commit_id, environment_id, '{}', %(posted_by)s
-    from json_to_recordset(%(rows)s::json) as given(
-      key text, body_digest text, commit_id bigint, environment_id bigint)
-    order by key  -- one order everywhere, so that none deadlock
-    on conflict do nothing
-    returning key, id
-"""
 
 
 def with_context(session: Session, upload_id: int) -> UploadContext | None:

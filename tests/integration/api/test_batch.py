@@ -117,6 +117,28 @@ def test_document_that_disagrees_with_its_series_leaves_no_trace(post, session):
     assert (count(session, Commit), count(session, BenchmarkCase), count(session, Series)) == (1, 1, 1)
 
 
+def test_document_that_disagrees_with_a_series_that_was_there_keeps_no_other_out(post, session):
+    post(old_document(1, posted_result("a")))
+    answers = post(old_document(2, posted_result("a", unit="B")), old_document(3, posted_result("a"))).json()
+    assert [answer["status"] for answer in answers["documents"]] == ["refused", "stored"]
+    assert sorted(session.scalars(select(Commit.sha))) == [f"{1:040x}", f"{3:040x}"]
+
+
+def test_results_of_a_batch_are_stored_in_the_order_of_its_lines(post, session):
+    post(old_document(1))
+    days = [9, 4, 7, 2, 8, 3]
+    post(*(old_document(day) for day in days))
+    stored = session.scalars(select(Result.measured_at).order_by(Result.id)).all()
+    assert [its.day for its in stored] == [1, *days]
+
+
+def test_a_batch_that_names_nothing_new_is_found_in_one_trip_and_stored_in_one(post, trips):
+    post(posted_document())
+    trips.clear()
+    assert post(posted_document(posted_result(values=[3.0]))).json()["stored"] == 1
+    assert trips == [1, 2, 2, 2], "who asks; what is named; commits; uploads with results, and what follows"
+
+
 def test_document_of_another_project_is_refused(post):
     answers = post(old_document(1), old_document(2, project="acme/other")).json()["documents"]
     assert [answer["status"] for answer in answers] == ["stored", "refused"]

@@ -11,8 +11,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,6 +23,7 @@ import redis
 from app.domain.errors import ConflictError, UnavailableError
 from app.embedded import EmbeddedPostgres, EmbeddedRedis
 from app.embedded.server import EmbeddedServer
+from tests.factories.waiting import wait_for
 
 SOON_S = 60.0
 ROOT = Path(__file__).parents[3]
@@ -57,13 +57,6 @@ def server(kind: Kind, place: Path) -> Iterator[EmbeddedServer]:
     server = kind(place / "a folder, très long" / ("x" * 150) / kind.title)
     yield server
     server.stop()
-
-
-def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + SOON_S
-    while not condition():
-        assert time.monotonic() < deadline, "what the test waits for did not happen"
-        time.sleep(0.02)
 
 
 def keep_word(server: EmbeddedServer, word: str) -> None:
@@ -195,7 +188,7 @@ def test_owner_killed_outright_leaves_no_process_and_loses_no_content(server: Em
     with start_owner(server) as owner:
         keep_word(server, "of a killed owner")
         owner.kill()
-    until(lambda: not processes_of(server))
+    wait_for(lambda: not processes_of(server), SOON_S)
     server.start()
     assert "of a killed owner" in kept_words(server)
 
@@ -221,8 +214,8 @@ def test_killed_keeper_takes_the_server_along_and_a_start_brings_it_back(server:
     server.start()
     keep_word(server, "of a killed keeper")
     os.kill(parent_of(main_process(server)), signal.SIGKILL)
-    until(lambda: not server.alive())
-    until(lambda: not processes_of(server))
+    wait_for(lambda: not server.alive(), SOON_S)
+    wait_for(lambda: not processes_of(server), SOON_S)
     server.start()
     assert "of a killed keeper" in kept_words(server)
 
@@ -230,7 +223,7 @@ def test_killed_keeper_takes_the_server_along_and_a_start_brings_it_back(server:
 def test_killed_server_is_not_alive_and_a_start_brings_it_back(server: EmbeddedServer) -> None:
     server.start()
     os.kill(main_process(server), signal.SIGKILL)
-    until(lambda: not server.alive())
+    wait_for(lambda: not server.alive(), SOON_S)
     assert processes_of(server) == set()
     server.start()
     assert server.alive()

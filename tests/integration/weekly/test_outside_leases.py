@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,6 +24,7 @@ from app.wiring import Service
 from tests.factories.browser import Page
 from tests.factories.own_metrics import Series
 from tests.factories.posted_results import bound_token
+from tests.factories.waiting import wait_for
 from tests.factories.weekly import Rows, at
 from tests.integration.dcgm.world import remembering
 from tests.integration.weekly.conftest import Lead
@@ -280,17 +280,9 @@ def test_while_prometheus_is_waited_for_no_transaction_is_open(service: Service,
     readers = [threading.Thread(target=lead.report, kwargs={"week": str(LAST)}) for _ in range(3)]
     for reader in readers:
         reader.start()
-    until(lambda: steady.looks == 1)
-    until(lambda: service.database.engine.pool.checkedout() == 0)  # type: ignore[attr-defined]
+    wait_for(lambda: steady.looks == 1, 10)
+    wait_for(lambda: service.database.engine.pool.checkedout() == 0, 10)  # type: ignore[attr-defined]
     steady.gate.set()
     for reader in readers:
         reader.join()
     assert steady.looks == 1
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    """Wait for what has to come true."""
-    give_up_at = time.monotonic() + 10
-    while not is_so():
-        assert time.monotonic() < give_up_at
-        time.sleep(0.005)

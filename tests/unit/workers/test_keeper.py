@@ -11,23 +11,16 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.factories.waiting import wait_for
 from workers.keeper import Kept, keeper_command
 
 SOON_S = 20.0
 """A bound against hanging, far above what anything here takes."""
-
-
-def until(condition: Callable[[], object]) -> None:
-    """Wait for `condition`, failing the test when it stays away."""
-    deadline = time.monotonic() + SOON_S
-    while not condition():
-        assert time.monotonic() < deadline, "what the test waits for did not happen"
-        time.sleep(0.01)
 
 
 def python(script: str) -> list[str]:
@@ -52,7 +45,7 @@ def is_gone(pid: int) -> bool:
 
 def written_pids(*files: Path) -> list[int]:
     """Wait until each file holds a process id and return them."""
-    until(lambda: all(file.exists() and file.read_text().strip() for file in files))
+    wait_for(lambda: all(file.exists() and file.read_text().strip() for file in files), SOON_S)
     return [int(file.read_text()) for file in files]
 
 
@@ -211,7 +204,7 @@ def test_deep_tree_of_sessions_dies_whole(tmp_path: Path) -> None:
     """
     kept = Kept([*python(script), str(tmp_path)], grace_s=0)
     with kept:
-        until(lambda: len(list(tmp_path.iterdir())) == 13)
+        wait_for(lambda: len(list(tmp_path.iterdir())) == 13, SOON_S)
     assert all(is_gone(int(file.name)) for file in tmp_path.iterdir())
 
 
@@ -295,7 +288,7 @@ def test_killed_owner_takes_the_command_along_although_a_forked_child_has_the_pi
     command, forked = written_pids(tmp_path / "command", tmp_path / "command.fork")
     owner.kill()
     owner.wait(SOON_S)
-    until(lambda: is_gone(command))
+    wait_for(lambda: is_gone(command), SOON_S)
     assert not is_gone(forked)
 
 
@@ -305,7 +298,7 @@ def test_killed_keeper_takes_the_command_along(tmp_path: Path) -> None:
         (command,) = written_pids(file)
         os.kill(kept.pid, signal.SIGKILL)
         assert kept.wait(SOON_S) == -signal.SIGKILL
-        until(lambda: is_gone(command))
+        wait_for(lambda: is_gone(command), SOON_S)
 
 
 def test_other_children_of_the_owner_do_not_hold_the_pipe() -> None:
@@ -336,7 +329,7 @@ def test_ended_orphans_are_collected_while_the_command_runs(tmp_path: Path) -> N
     shell = '(sh -c "sleep 0.05; echo \\$\\$ > \\"$0\\"" &); echo started; exec sleep 600'
     with Kept(["sh", "-c", shell, str(orphan)], stdout=subprocess.PIPE) as kept:
         (pid,) = written_pids(orphan)
-        until(lambda: not Path(f"/proc/{pid}").exists())
+        wait_for(lambda: not Path(f"/proc/{pid}").exists(), SOON_S)
         assert kept.poll() is None
 
 
@@ -364,7 +357,7 @@ def test_killed_keeper_takes_the_command_of_another_user_along() -> None:
         assert kept.stdout is not None
         command = int(kept.stdout.readline())
         os.kill(kept.pid, signal.SIGKILL)
-        until(lambda: is_gone(command))
+        wait_for(lambda: is_gone(command), SOON_S)
 
 
 def test_keeper_that_its_command_has_stopped_ends_when_asked() -> None:
@@ -387,7 +380,7 @@ def cgroup() -> Iterator[Path]:
     except OSError as error:
         pytest.skip(f"cannot make a cgroup: {error}")
     yield folder
-    until(lambda: not (folder / "cgroup.procs").read_text())
+    wait_for(lambda: not (folder / "cgroup.procs").read_text(), SOON_S)
     folder.rmdir()
 
 
