@@ -42,7 +42,7 @@ from workers.protocol import (
 MAX_RESULT_B = 64 * 1024**2
 MEASURE = "measure"
 
-AT_GATE = "printf '\\0'; read -r _ < {}\n"
+AT_GATE = "{{ printf '\\0'; read -r _; }} < {} || exit\n"
 """Put before a command, for what it takes to come so far not to be in its wall time."""
 
 

@@ -82,7 +82,7 @@ class Output:
 class Program:
     """What to run, and how long it may take [s].
 
-    `gate`: where it waits once it has printed `READY`, which is no output; its clock runs from when it may pass, and
+    `gate`: where it waits after it has printed `READY`, which is no output; its clock runs from when it may pass, and
     misses nothing of it, however late it is heard. `pass_fds` stay open in it.
     `kept_b`: how much is kept of the beginning and of the end of its output, each. `confinement`: what it may see of
     the machine; None runs it beside the agent. One that is confined does not get `pass_fds`: they stay its keeper's.
@@ -229,19 +229,17 @@ class _Watch:
         """Take what there is; False at the end, which is the program's."""
         self._t_end_ns = time.monotonic_ns()
         chunk = os.read(pipe, PIPE_B)
-        if self._gate is not None and chunk.endswith(READY):
-            self.output.add(chunk.removesuffix(READY))
-            self._begin(self._gate)
-        else:
-            self.output.add(chunk)
+        self.output.add(chunk if self._gate is None else self._at_gate(chunk, self._gate))
         return bool(chunk)
 
-    def _begin(self, gate: Gate) -> None:
-        """Start the program's clock, and then the program."""
-        self._gate = None
-        self._t_start_ns = self._t_end_ns = time.monotonic_ns()
-        self._deadline = time.monotonic() + self._program.timeout_s
-        gate.let_pass()
+    def _at_gate(self, chunk: bytes, gate: Gate) -> bytes:
+        """Let the program pass, and start its clock, once it says that it is ready; return what else it printed."""
+        before, ready, after = chunk.partition(READY)
+        if ready and not self.timed_out:
+            self._gate = None
+            self._t_start_ns = self._t_end_ns = gate.let_pass()
+            self._deadline = time.monotonic() + self._program.timeout_s
+        return before + after
 
     def _left_s(self) -> float | None:
         """Return the time until patience ends [s]; None where there is no limit."""

@@ -241,13 +241,26 @@ def test_benchmarks_with_parameters_and_metrics_of_their_own_are_measured_on_the
 
 def test_a_command_that_writes_nothing_is_measured_by_its_wall_time(repository, tmp_path):
     base, head = (repository.commit({"pause": pause}) for pause in ("0.05", "0.3"))
-    service = run(repository, tmp_path, base, head, name="sleepy", command="sleep $(cat pause)")
+    folder = tmp_path / "an agent's own"
+    folder.mkdir()
+    service = run(repository, folder, base, head, name="sleepy", command="sleep $(cat pause)")
 
     (case,) = service.arm("head").cases
     assert (case.benchmark, [metric.metric for metric in case.metrics]) == ("sleepy", ["wall_time"])
     times = {arm: [case.values[0].value for case in service.measured(arm)] for arm in ("base", "head")}
     assert min(times["base"]) >= 0.05
     assert min(times["head"]) >= 0.3
+
+
+def test_a_command_finds_an_empty_home_and_may_do_with_it_as_it_likes(repository, tmp_path):
+    script = """
+        found=$(ls -A "$HOME" | wc -l)
+        mkdir "$HOME/start"
+        printf '{"metric": "found", "value": %s, "unit": "1", "better": "lower"}\\n' "$found" >> "$RATCHET_RESULT_FILE"
+    """
+    base, head = repository.commit({"script": script}), repository.commit({"script": script, "x": ""})
+    service = run(repository, tmp_path, base, head, command="sh script")
+    assert [value.value for case in service.measured() for value in case.values] == [0.0] * 4
 
 
 @pytest.mark.parametrize(("metric", "primed"), [("cold_start_s", 0.0), ("start_s", 1.0)])

@@ -1,4 +1,5 @@
 import os
+import re
 import selectors
 import signal
 import sys
@@ -199,12 +200,13 @@ time.sleep(600)
 
 WAITS_AT_GATE = """
 import os, sys, time
+gate = open(sys.argv[1])
 ready = time.monotonic_ns()
-os.write(1, b"\\0")
-open(sys.argv[1]).readline()
-print(ready, time.monotonic_ns())
+os.write(1, b"noise \\0 noise ")
+gate.readline()
+print(ready, time.monotonic_ns(), os.listdir("."))
 """
-"""Tells when it was ready and when it began."""
+"""Tells when it was ready, when it began, and what it found then."""
 
 
 class HardOfHearing(selectors.DefaultSelector):
@@ -223,9 +225,9 @@ def test_a_programs_clock_runs_from_when_it_may_pass_the_gate_however_late_it_is
     with Cgroups(tmp_path) as cgroups, Gate(tmp_path / "a gate") as gate:
         program = replace(a_program(tmp_path, WAITS_AT_GATE, gate.path), gate=gate)
         ended = Runner(tenure, cgroups).run(program)
-    ready, began = map(int, ended.output.text.split())
-    assert ready <= ended.t_start_ns <= began
-    assert not list(tmp_path.iterdir())
+    said, ready, began, found = re.fullmatch(r"(\D+)(\d+) (\d+) (.+)\n", ended.output.text).groups()
+    assert int(ready) <= ended.t_start_ns <= int(began)
+    assert (said, found) == ("noise  noise ", "[]")
 
 
 def test_a_program_that_ends_before_it_is_ready_is_not_waited_for(tmp_path, tenure):
@@ -233,6 +235,25 @@ def test_a_program_that_ends_before_it_is_ready_is_not_waited_for(tmp_path, tenu
     with Cgroups(tmp_path) as cgroups, Gate(tmp_path / "gate") as gate:
         ended = Runner(tenure, cgroups).run(replace(a_program(tmp_path, script), gate=gate))
     assert (ended.exit_code, ended.output.text) == (1, "no such file\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_program_whose_time_is_up_before_it_is_ready_does_not_begin(tmp_path, tenure, monkeypatch):
+    monkeypatch.setattr(runner, "GRACE_S", 0.5)
+    script = """
+import os, signal, sys, time
+def ended(*_):
+    os.write(1, b"\\0")
+    open(sys.argv[1]).readline()
+    print("begun")
+signal.signal(signal.SIGTERM, ended)
+gate = open(sys.argv[1])
+time.sleep(60)
+"""
+    with Cgroups(tmp_path) as cgroups, Gate(tmp_path / "gate") as gate:
+        program = replace(a_program(tmp_path, script, gate.path, timeout_s=0.5), gate=gate)
+        ended = Runner(tenure, cgroups).run(program)
+    assert (ended.status, ended.output.text) == ("timeout", "")
 
 
 def test_what_a_program_takes_does_not_count_the_removal_of_its_group(tmp_path, tenure, monkeypatch):
