@@ -306,7 +306,6 @@ def _point(series_id: int, commit_id: int, run_id: int, value: float, when: date
         series_id=series_id,
         commit_id=commit_id,
         run_id=run_id,
-        upload_id=None,
         arm="base",
         value=value,
         low=value,

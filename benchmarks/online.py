@@ -97,7 +97,6 @@ def _add(session: Session, series_id: int, rows: range | list[int], values: np.n
                 series_id=series_id,
                 commit_id=commit.id,
                 run_id=None,
-                upload_id=None,
                 arm="head",
                 value=value,
                 low=value,

@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from app.domain.errors import PayloadError, Problem
 from app.formats.results_payload import PostedResult, ResultsPayload, read_payload
 from app.services.access import Principal
-from app.services.announce_results import announced
+from app.services.announce_results import TOGETHER_S, TOPIC
 from app.services.ingest_results import (
     disagreements,
     environment_facts,
@@ -169,7 +169,8 @@ class _Storing:
             documents,
             project=self._project.name,
             posted_by=self._principal.name,
-            then=announced(self._project.id),
+            topic=TOPIC,
+            delay_s=TOGETHER_S,
         )
 
     def _fresh(

@@ -274,7 +274,6 @@ def new_result(
     now: datetime,
     *,
     branch: str | None,
-    upload_id: int | None = None,
     commit_id: int | None = None,
 ) -> NewResult:
     """Return a result of the document as it is stored; it was measured when the document says, else `now`."""
@@ -282,7 +281,6 @@ def new_result(
         series_id=series_id,
         commit_id=commit_id,
         run_id=None,
-        upload_id=upload_id,
         arm=ARM,
         value=median(result.values),
         low=result.low,

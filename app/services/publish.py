@@ -101,7 +101,6 @@ def _result(
         series_id=series_id,
         commit_id=commit_id,
         run_id=run.id,
-        upload_id=None,
         arm=arm,
         value=median(valid),
         low=min(valid),

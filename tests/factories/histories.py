@@ -47,7 +47,6 @@ def posted(series_id: int, commit_id: int, value: float) -> NewResult:
         series_id=series_id,
         commit_id=commit_id,
         run_id=None,
-        upload_id=None,
         arm="head",
         value=value,
         low=value,

@@ -1,15 +1,20 @@
-"""Documents of a batch where they meet what is stored: all that they name is found in one trip, and stored in one."""
+"""Documents of a batch where they meet what is stored.
+
+Their series and environments are found in one trip, and they are stored in one with their uploads; their commits, and
+what is there already of those that say when they were measured, are the others' whose they are: projects, series.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from datetime import timedelta
 from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
 from app.store.pipeline import as_json, in_one_trip
+from app.store.repositories import outbox
 from app.store.repositories.series import NEW_RESULT, KnownSeries, NewResult, storing
-from app.store.wire import Statement
 
 
 class SeriesName(NamedTuple):
@@ -43,7 +48,8 @@ def find(
     return Found({names[at - 1]: KnownSeries(*its) for at, *its in rows}, dict(known))
 
 
-# Each is looked up by itself, as in projects.commit_ids: whatever the planner knows of the tables, it takes an index.
+# Each is looked up by itself, as in projects.commit_ids: a plan that is made while nothing is known of the tables, and
+# kept, must not hold all of a project's series against all that are wanted.
 _SERIES = """
     select cast(at as int), its.id, its.unit, its.better
     from (
@@ -63,7 +69,7 @@ _ENVIRONMENTS = "select digest, id from environment where digest = any(%(digests
 
 
 class NewDocument(NamedTuple):
-    """A document that is to be stored under its key, with its results: they have no `upload_id` yet."""
+    """A document that is to be stored under its key, with its results."""
 
     key: str
     body_digest: str
@@ -79,11 +85,13 @@ def store(
     *,
     project: str,
     posted_by: str,
-    then: Statement,
+    topic: str,
+    delay_s: float,
 ) -> dict[str, int]:
     """Return by its key the id of the upload of each document that was stored now; one that was there is left out.
 
-    The audit log is told if any was. While another transaction is storing one of the keys this waits for its end.
+    If any was, the audit log is told and the project's results are announced. While another transaction is storing one
+    of the keys this waits for its end.
 
     Args:
         session: the session.
@@ -91,18 +99,22 @@ def store(
         documents: what is stored; no two have one key.
         project: the project's name, for the audit log.
         posted_by: whose name stands at them.
-        then: what else is done, also where all were there.
+        topic: announces results; its message is one for a project.
+        delay_s: when that message leaves [s].
     """
     which = {
         "project_id": project_id,
         "posted_by": posted_by,
         "project": project,
+        "topic": topic,
+        "delay": timedelta(seconds=delay_s),
+        "age": timedelta(0),
         "uploads": as_json([document[:-1] for document in documents]),
         "rows": as_json(
             [{"key": document.key} | vars(result) for document in documents for result in document.results]
         ),
     }
-    made, _ = in_one_trip(session, (_STORE, which), then)
+    (made,) = in_one_trip(session, (_STORE, which))
     return dict(made)
 
 
@@ -112,6 +124,12 @@ _RESULTS = f"""
     join claimed using (key)
     order by ordinality
 """  # noqa: S608  # nothing of it is anybody's but ours
+
+_MESSAGE = """
+    select %(topic)s::text as topic, %(topic)s::text || '/' || %(project_id)s::bigint as key,
+      jsonb_build_object('project_id', %(project_id)s::bigint) as payload
+    where exists (select from claimed)
+"""
 
 _STORE = f"""
     with claimed as (
@@ -127,6 +145,6 @@ _STORE = f"""
         'project', %(project)s::text, 'documents', (select count(*) from claimed),
         'results', (select count(*) from given))
       where exists (select from claimed)
-    )
+    ), announced as ({outbox.renewing(_MESSAGE)})
     select key, id from claimed
 """  # noqa: S608  # nothing of it is anybody's but ours

@@ -28,14 +28,12 @@ class SeriesKey:
 class NewResult:
     """A result to be stored with its values; `void` are indices into `values`.
 
-    What is stored together with its upload has neither `commit_id` nor `upload_id` yet, and what is stored by the trip
-    that looks for its series has no `series_id`.
+    What is stored by the trip that looks for its commit, or for its series, has no `commit_id` or no `series_id` yet.
     """
 
     series_id: int | None
     commit_id: int | None
     run_id: int | None
-    upload_id: int | None
     arm: str
     value: float
     low: float
@@ -118,7 +116,7 @@ def as_rows(results: Sequence[NewResult]) -> str:
 
 
 NEW_RESULT = """
-    series_id bigint, commit_id bigint, run_id bigint, upload_id bigint, arm text,
+    series_id bigint, commit_id bigint, run_id bigint, arm text,
     value float8, low float8, high float8, "values" float8[], void bigint[],
     flags text[], measured_at timestamptz, branch text
 """
@@ -128,13 +126,13 @@ _GIVEN = f"json_to_recordset(%(rows)s::json) as new({NEW_RESULT})"
 
 
 def storing(
-    *, given: str = _GIVEN, upload: str = "new.upload_id", commit: str = "new.commit_id", beside: str = ""
+    *, given: str = _GIVEN, upload: str = "null::bigint", commit: str = "new.commit_id", beside: str = ""
 ) -> str:
     """Return the common table expressions that store results and their samples.
 
     Args:
         given: where the results come from, as `new`; else they are the parameter `rows`.
-        upload: where the id of their upload comes from.
+        upload: where the id of their upload comes from; they have none where it is not given.
         commit: where the id of their commit comes from.
         beside: another expression, of one row, that these are columns of; where it is empty, nothing is stored.
     """

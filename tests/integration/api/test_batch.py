@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -74,6 +74,20 @@ def test_the_same_batch_again_stores_nothing(post, session):
     assert (count(session, Result), count(session, Upload)) == (2, 2)
 
 
+def test_a_batch_that_came_before_is_not_announced_again(post, session):
+    post(posted_document())
+    message = session.scalars(select(Outbox)).one()
+    message.sent_at = datetime.now(UTC) - timedelta(minutes=1)
+    session.commit()
+    assert post(posted_document()).json()["known"] == 1
+    assert count(session, AuditLog) == 1 + 1, "the token, and the batch that came first"
+    session.expire_all()
+    assert session.scalars(select(Outbox.sent_at)).one() is not None
+    assert post(posted_document(posted_result(values=[3.0]))).json()["stored"] == 1
+    session.expire_all()
+    assert session.scalars(select(Outbox.sent_at)).one() is None
+
+
 def test_of_a_document_that_grew_only_what_is_new_is_stored(post, session):
     post(old_document(1, posted_result("a")))
     grown = post(old_document(1, posted_result("a"), posted_result("b"), subject="said later")).json()
@@ -136,7 +150,7 @@ def test_a_batch_that_names_nothing_new_is_found_in_one_trip_and_stored_in_one(p
     post(posted_document())
     trips.clear()
     assert post(posted_document(posted_result(values=[3.0]))).json()["stored"] == 1
-    assert trips == [1, 2, 2, 2], "who asks; what is named; commits; uploads with results, and what follows"
+    assert trips == [1, 2, 2, 1], "who asks; what is named; commits; uploads with results, and what follows"
 
 
 def test_document_of_another_project_is_refused(post):

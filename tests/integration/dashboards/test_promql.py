@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
@@ -18,6 +17,7 @@ from fastapi.testclient import TestClient
 from tests.factories import grafana
 from tests.factories.grafana import PROMETHEUS, Query, Times
 from tests.factories.own_metrics import API_ROUTE, HISTOGRAMS, LABELS, PAGE_ROUTE
+from tests.factories.waiting import wait_for
 from tests.integration.dashboards.recorded import (
     BUSY,
     IDLE,
@@ -282,7 +282,7 @@ def test_service_that_never_fails_is_wholly_available(tmp_path: Path) -> None:
         prometheus(tmp_path / "p", scraping(ratchet=(address, "250ms"))) as (port, _),
     ):
         world = Recorded(f"http://127.0.0.1:{port}", last_minute())
-        wait_for(world, "ratchet_http_requests_total", samples=3)
+        wait_until_scraped(world, "ratchet_http_requests_total", samples=3)
         world.times = last_minute()
         assert number(world, SERVICE, "API available") == 1
 
@@ -292,15 +292,14 @@ def last_minute() -> Times:
     return Times(end - timedelta(minutes=1), end)
 
 
-def wait_for(world: Recorded, name: str, samples: int) -> None:
+def wait_until_scraped(world: Recorded, name: str, samples: int) -> None:
     """Wait until each series of this name has so many samples."""
-    give_up_at = time.monotonic() + 30
-    while time.monotonic() < give_up_at:
+
+    def are_there() -> bool:
         counts = world.get("query", query=f"count_over_time({name}[1m])")["result"]
-        if counts and all(newest(one) >= samples for one in counts):
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"{name} was not scraped {samples} times")
+        return bool(counts) and all(newest(one) >= samples for one in counts)
+
+    wait_for(are_there, 30)
 
 
 def test_recorded_scrapes_of_real_exporters_fill_the_panels_whose_fields_they_have(
@@ -317,7 +316,7 @@ def test_recorded_scrapes_of_real_exporters_fill_the_panels_whose_fields_they_ha
         }
         port, _ = stack.enter_context(prometheus(tmp_path / "p", scraping(**jobs)))
         world = Recorded(f"http://127.0.0.1:{port}", last_minute())
-        wait_for(world, "DCGM_FI_DEV_GPU_UTIL", samples=3)
+        wait_until_scraped(world, "DCGM_FI_DEV_GPU_UTIL", samples=3)
         world.times = last_minute()
         known = set(re.findall(rb"^(DCGM_\w+)\{", b"\n".join(texts), re.MULTILINE))
         told, silent = {}, []

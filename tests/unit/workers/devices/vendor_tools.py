@@ -1,9 +1,5 @@
 """Vendors' tools as shell scripts, and trees of device files, for tests of devices that this machine lacks."""
 
-import time
-
-import pytest
-
 from workers.devices.tools import Stream
 
 
@@ -20,16 +16,6 @@ def write(root, files):
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
-
-
-def until(told, longest_s=20.0):
-    """Return the first answer that is true, asked again and again."""
-    end_s = time.monotonic() + longest_s
-    while not (answer := told()):
-        if time.monotonic() > end_s:
-            pytest.fail("what was waited for did not come")
-        time.sleep(0.01)
-    return answer
 
 
 def start_tools_anew_at_once(monkeypatch):
