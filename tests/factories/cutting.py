@@ -21,17 +21,25 @@ class Network:
         self._there = (urlsplit(address).hostname, urlsplit(address).port)
         self._near = socket.create_server(("127.0.0.1", 0))
         self.address = f"http://127.0.0.1:{self._near.getsockname()[1]}"
-        threading.Thread(target=self._serve, daemon=True).start()
+        self._serving = threading.Thread(target=self._serve, daemon=True)
+        self._serving.start()
 
     def close(self) -> None:
         """Take no more connections."""
+        # Whoever waits at a descriptor that is closed may take the connections of what has its number next.
+        self._near.shutdown(socket.SHUT_RDWR)
+        self._serving.join()
         self._near.close()
 
     def _serve(self) -> None:
         with suppress(OSError):
             while True:
                 near, _ = self._near.accept()
-                there = socket.create_connection(self._there)
+                try:
+                    there = socket.create_connection(self._there)
+                except OSError:
+                    near.close()
+                    continue
                 self.passed = 0
                 threading.Thread(target=self._pass, args=(near, there, None, False), daemon=True).start()
                 threading.Thread(target=self._pass, args=(there, near, self.left, True), daemon=True).start()
