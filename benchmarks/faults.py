@@ -100,7 +100,7 @@ def _void_pairs(seed: int, kinds: dict[int, str]) -> set[int]:
         )
         faults = [_fault(pair, what) for pair, what in kinds.items()]
         device = {**SIMULATED, "noise_sd": 0.005, "seed": seed, "telemetry": QUIET, "faults": faults}
-        agent_on(service.client(), folder, simulated(folder, device), foreign_cpu=0.5).run()
+        agent_on(service.client(), folder, simulated(folder, device), foreign_cpu=0.5, steal=0.02).run()
         assert service.finish is not None
         assert service.finish.outcome == "ok", service.finish
         return {posted.pair_index for posted in service.invocations if posted.void}

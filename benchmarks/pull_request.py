@@ -48,7 +48,10 @@ def figures() -> Iterator[Figure]:
 
 @contextmanager
 def _stand(folder: Path, github: FakeGitHub) -> Iterator[Stand]:
-    env = connected_env(folder, github.url) | {"RATCHET_WORKER_FOREIGN_CPU": "1000"}
+    env = connected_env(folder, github.url) | {
+        "RATCHET_WORKER_FOREIGN_CPU": "1000",
+        "RATCHET_WORKER_STEAL": "1",
+    }
     toy = ToyRepository(folder / "acme" / "vision.git")
     toy.commit("base", _files(LOOPS), settings=SETTINGS.format(device_minutes=0.3))
     with running(folder / "data", env=env) as (url, _, _pid):

@@ -93,6 +93,13 @@ log = logging.getLogger(__name__)
     help="How many processors other programs may keep busy while a pair is measured, else it is void; half of one,"
     " or a fiftieth of all, by default.  [RATCHET_WORKER_FOREIGN_CPU]",
 )
+@click.option(
+    "--steal",
+    envvar="RATCHET_WORKER_STEAL",
+    type=click.FloatRange(0, 1),
+    help="Share of the processors' time that the hypervisor may take while a pair is measured, else it is void; 0.02"
+    " by default.  [RATCHET_WORKER_STEAL]",
+)
 @click.version_option(package_name="ratchet-perf")
 def command(
     url: str,
@@ -104,6 +111,7 @@ def command(
     environments_max_gb: float,
     longest_settle_s: float,
     foreign_cpu: float | None,
+    steal: float | None,
 ) -> None:
     """Measure benchmark jobs of a Ratchet service on this host's devices, until stopped.
 
@@ -126,6 +134,7 @@ def command(
             environments_max_gb=environments_max_gb,
             longest_settle_s=longest_settle_s,
             foreign_cpu=foreign_cpu,
+            steal=steal,
         )
     )
 

@@ -36,6 +36,9 @@ class Config:
     foreign_cpu: float | None = None
     """How many processors other programs may keep busy while this agent measures; None for the usual limit."""
 
+    steal: float | None = None
+    """Share of the processors' time that the hypervisor may take meanwhile; None for the usual limit."""
+
     @property
     def mirrors_dir(self) -> Path:
         """One bare mirror for each repository."""

@@ -30,8 +30,9 @@ QUICK = {
     "RATCHET_RELAY_INTERVAL_S": "1",
     "RATCHET_HINT_AGE_S": "1",
     "RATCHET_WORKER_FOREIGN_CPU": "1000",
+    "RATCHET_WORKER_STEAL": "1",
 }
-"""Time constants in seconds instead of minutes; and other tests run beside these."""
+"""Time constants in seconds instead of minutes; other tests run beside these, and other machines beside this one."""
 
 
 @dataclass

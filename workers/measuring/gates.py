@@ -8,7 +8,7 @@ docs/measurement.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean, median
 
@@ -17,7 +17,12 @@ from workers.protocol import Arm
 from workers.readings.record import Tick
 
 MEMORY_ABOVE_IDLE_B = 64 * 2**20
-MAX_STEAL = 0.02
+STEAL = 0.02
+"""Share of the processors' time that the hypervisor may take."""
+
+KERNEL_TICK_S = 0.01
+"""What the kernel counts such time in: what is told of a short while may be less by so much."""
+
 FOREIGN_CPU = 0.5
 """Processors that other programs may keep busy: so many, or a fiftieth of all where that is more."""
 
@@ -62,8 +67,32 @@ class Reference:
     link: dict[str, float]
 
 
+@dataclass(frozen=True)
+class Load:
+    """What may go on beside a program on a host of so many hardware threads.
+
+    `foreign_cpu`: processors that other programs keep busy; `steal`: share of time that the hypervisor takes.
+    """
+
+    threads: int
+    foreign_cpu: float
+    steal: float
+
+    def at_most(self, other: Load) -> Load:
+        """Return the less of both."""
+        return replace(
+            self,
+            foreign_cpu=min(self.foreign_cpu, other.foreign_cpu),
+            steal=min(self.steal, other.steal),
+        )
+
+
 class Gates:
-    """The gates of one run; `threads` are the host's, and `foreign_cpu` what other programs may use of them."""
+    """The gates of one run.
+
+    `threads` are the host's, `foreign_cpu` is what other programs may use of them, `steal` the share of their time that
+    the hypervisor may take.
+    """
 
     def __init__(
         self,
@@ -72,13 +101,18 @@ class Gates:
         *,
         threads: int,
         foreign_cpu: float | None = None,
+        steal: float | None = None,
         has_own_memory: bool = True,
     ) -> None:
         """Name the devices and give a reading of each from the start of the run, nothing measured yet."""
         self._names = names
         self._references = [Reference(start, has_own_memory, [], {}) for start in starts]
-        self._usual_cpu = max(FOREIGN_CPU, FOREIGN_CPU_SHARE * threads)
-        self._foreign_cpu = self._usual_cpu if foreign_cpu is None else foreign_cpu
+        self._usual = Load(threads, max(FOREIGN_CPU, FOREIGN_CPU_SHARE * threads), STEAL)
+        self._allowed = Load(
+            threads,
+            self._usual.foreign_cpu if foreign_cpu is None else foreign_cpu,
+            STEAL if steal is None else steal,
+        )
 
     def judge(self, arm: Arm, ticks: Sequence[Sequence[Tick]]) -> list[Raised]:
         """Return the gates that an invocation raised, hard ones first, and learn from it what is usual."""
@@ -87,7 +121,7 @@ class Gates:
             for index, (of_device, reference) in enumerate(zip(ticks, self._references, strict=True))
             for found in (*self._of_device(of_device, reference), *_soft(of_device, reference))
         ]
-        raised += _of_host(ticks[0], self._foreign_cpu)
+        raised += _of_host(ticks[0], self._allowed)
         for of_device, reference in zip(ticks, self._references, strict=True):
             _learn(arm, of_device, reference)
         return sorted(raised, key=lambda found: not found.is_hard)
@@ -114,24 +148,25 @@ class Gates:
     def disturbance(self, ticks: Sequence[Tick]) -> str | None:
         """Return what the host did to the control workload meanwhile, by its readings in time order.
 
-        Who lets other programs be busy while code is measured does not say that the control does not feel them.
+        Who lets others be busy while code is measured does not say that the control does not feel them.
         """
-        found = _of_host(ticks, min(self._foreign_cpu, self._usual_cpu))
+        found = _of_host(ticks, self._allowed.at_most(self._usual))
         return found[0].reason if found else None
 
 
-def _of_host(ticks: Sequence[Tick], foreign_cpu: float) -> list[Raised]:
+def _of_host(ticks: Sequence[Tick], allowed: Load) -> list[Raised]:
     span_ns = ticks[-1].get("t_ns", 0) - ticks[0].get("t_ns", 0)
     if len(ticks) < 2 or span_ns < MIN_SPAN_NS:
         return []
+    span_s = span_ns / 1e9
     # The first reading is about the time before.
     foreign, steal = values(ticks[1:], "host_cpu_foreign"), values(ticks[1:], "host_steal")
     found = []
-    if foreign and fmean(foreign) > max(foreign_cpu, MIN_FOREIGN_S * 1e9 / span_ns):
-        sentence = f"{fmean(foreign):.2g} of them, where {foreign_cpu:.2g} may be"
+    if foreign and fmean(foreign) > max(allowed.foreign_cpu, MIN_FOREIGN_S / span_s):
+        sentence = f"{fmean(foreign):.2g} of them, where {allowed.foreign_cpu:.2g} may be"
         found.append(Raised("host_cpu", True, sentence))
-    if steal and fmean(steal) > MAX_STEAL:
-        sentence = f"{fmean(steal):.1%} of it, where {MAX_STEAL:.0%} may be"
+    if steal and fmean(steal) - KERNEL_TICK_S / (allowed.threads * span_s) > allowed.steal:
+        sentence = f"{fmean(steal):.1%} of it, where {allowed.steal:.0%} may be"
         found.append(Raised("host_steal", True, sentence))
     if swapped := rise(ticks, "swap_in_b"):
         found.append(Raised("host_swap", True, f"{swapped / 2**20:.3g} MiB"))

@@ -128,7 +128,7 @@ class _Run:
         )
         self._pace = Pace(means.config.data_dir / "control", self._job.budget_s)
         host = HostLoad() if devices.devices[0].feels_host else NoHost()
-        self._watch = Watch(devices, host, foreign_cpu=means.config.foreign_cpu)
+        self._watch = Watch(devices, host, foreign_cpu=means.config.foreign_cpu, steal=means.config.steal)
 
     def calibrate(self) -> Finish:
         """Run the control workload alone: it says whether the devices are what they were."""

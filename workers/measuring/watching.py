@@ -108,10 +108,13 @@ def _at_rest(device: Device) -> Tick:
 class Watch:
     """Watches the devices of one run."""
 
-    def __init__(self, devices: DeviceGroup, host: HostReadings, *, foreign_cpu: float | None) -> None:
+    def __init__(
+        self, devices: DeviceGroup, host: HostReadings, *, foreign_cpu: float | None, steal: float | None
+    ) -> None:
         """Take what is usual from a reading now, before anything runs.
 
-        `foreign_cpu` is how many processors other programs may keep busy; None for the usual limit.
+        `foreign_cpu` is how many processors other programs may keep busy, `steal` the share of the processors' time
+        that the hypervisor may take; None for the usual limit.
         """
         self._devices = devices
         self._host = host
@@ -124,6 +127,7 @@ class Watch:
             self.idle,
             threads=os.cpu_count() or 1,
             foreign_cpu=foreign_cpu,
+            steal=steal,
             has_own_memory=devices.devices[0].has_own_memory,
         )
 

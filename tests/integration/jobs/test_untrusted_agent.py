@@ -62,7 +62,8 @@ def agent_of(client: TestClient, service: Service, folder: Path) -> Agent:
         data_dir=folder / "data",
         lock_dir=folder,
         once=True,
-        foreign_cpu=1000.0,  # other tests run beside this one
+        foreign_cpu=1000.0,  # other tests run beside this one,
+        steal=1.0,  # and other machines beside this one
     )
     clock = SystemClock()
     its = ServiceClient(config.url, token, transport=through(client), clock=clock)

@@ -86,7 +86,8 @@ def agent_on(client: ServiceClient, folder: Path, devices: list[Device], **setti
 
     Keywords are settings of the agent's.
     """
-    settings.setdefault("foreign_cpu", 1000.0)  # other tests run beside this one
+    settings.setdefault("foreign_cpu", 1000.0)  # other tests run beside this one,
+    settings.setdefault("steal", 1.0)  # and other machines beside this one
     config = Config(
         url="http://service",
         token="token-of-the-agent",

@@ -57,7 +57,7 @@ def measured(repository: Repository, folder: Path, **script: Any) -> ServiceDoub
     spec = job(repository, base, head).model_copy(update={"budget_s": 120.0})
     service = ServiceDouble(spec, blocks=4)
     device = {**SIMULATED, "noise_sd": 0.001, "telemetry": QUIET, **script}
-    agent_on(service.client(), folder, simulated(folder, device), foreign_cpu=0.5).run()
+    agent_on(service.client(), folder, simulated(folder, device), foreign_cpu=0.5, steal=0.02).run()
     return service
 
 

@@ -118,8 +118,16 @@ def test_a_large_host_may_have_more_going_on():
 
 
 def test_how_much_may_go_on_can_be_set():
-    gates = Gates(["GPU-1"], [IDLE], threads=8, foreign_cpu=4.0)
-    assert gates.judge("head", [ticks(host_cpu_foreign=3.0)]) == []
+    gates = Gates(["GPU-1"], [IDLE], threads=8, foreign_cpu=4.0, steal=0.3)
+    assert gates.judge("head", [ticks(host_cpu_foreign=3.0, host_steal=0.25)]) == []
+    assert codes(gates.judge("head", [ticks(host_steal=0.35)])) == ["host_steal"]
+
+
+@pytest.mark.parametrize(("threads", "found"), [(2, []), (16, ["host_steal"])])
+def test_a_tick_of_the_kernels_more_or_less_is_no_steal(threads, found):
+    gates = Gates(["GPU-1"], [IDLE], threads=threads)
+    short = [{**tick, "t_ns": i * 100_000_000} for i, tick in enumerate(ticks(n=2, host_steal=0.05))]
+    assert codes(gates.judge("head", [short])) == found
 
 
 def test_a_burst_of_work_is_no_load():

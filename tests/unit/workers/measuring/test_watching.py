@@ -26,14 +26,14 @@ class FakeHost:
         return self._readings.pop(0) if len(self._readings) > 1 else self._readings[0]
 
 
-def beside(folder, *readings, telemetry=None, foreign_cpu=None):
+def beside(folder, *readings, telemetry=None, foreign_cpu=None, steal=None):
     """Return what the control's result says was there, with the host's readings at the start, before and after it."""
     script = folder / "devices.json"
     script.write_text(
         json.dumps([{"class": "sim", "hardware_id": "sim-0", "noise_sd": 0.0, "telemetry": telemetry or {}}])
     )
     devices = DeviceGroup(detect(("simulated",), Host(folder, folder, script)))
-    watch = Watch(devices, FakeHost({}, *readings), foreign_cpu=foreign_cpu)
+    watch = Watch(devices, FakeHost({}, *readings), foreign_cpu=foreign_cpu, steal=steal)
 
     def run():
         time.sleep(0.05)
@@ -59,7 +59,7 @@ def test_what_went_on_before_the_control_is_no_matter(tmp_path):
     ("reading", "gate"),
     [
         ({"host_cpu_foreign": 9.0}, "host_cpu: 9 of them"),
-        ({"host_steal": 0.05}, "host_steal: 5.0% of it"),
+        ({"host_steal": 0.5}, "host_steal: 50.0% of it"),
         ({"swap_in_b": 2**20}, "host_swap: 0.996 MiB"),
     ],
 )
@@ -71,6 +71,7 @@ def test_who_lets_others_be_busy_does_not_say_that_the_control_does_not_feel_the
     busy = QUIET | {"host_cpu_foreign": 9.0}
     assert beside(tmp_path, QUIET, busy, foreign_cpu=1000.0).startswith("host_cpu")
     assert beside(tmp_path, QUIET, QUIET | {"host_cpu_foreign": 3.0}, foreign_cpu=0.05).startswith("host_cpu")
+    assert beside(tmp_path, QUIET, QUIET | {"host_steal": 0.5}, steal=1.0).startswith("host_steal")
 
 
 def test_a_host_that_tells_nothing_disturbs_nothing(tmp_path):
