@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
@@ -17,19 +18,19 @@ HEAD_ONLY_INVOCATIONS = 2
 """How often a case without a counterpart in base is measured: enough to begin its history."""
 
 
-def open_cases(session: Session, job: Job, run: Run) -> OpenCases:
-    """Return the cases without a verdict, and those to measure on head alone."""
+def open_cases(session: Session, job: Job, run: Run, cases: Sequence[BenchmarkCase]) -> OpenCases:
+    """Return which cases of the run's plan have no verdict, and which are to be measured on head alone."""
     if job.cancel_requested_at is not None:
         return OpenCases(open=[], stop="cancelled")
     verdicts: dict[int, list[str | None]] = defaultdict(list)
     for case_id, verdict, _ in runs.states_of(session, run.id):
         verdicts[case_id].append(verdict)
-    cases = {case.id: case for case in runs.cases_of(session, run.id)}
+    planned = {case.id: case for case in cases}
     alone = _head_only(session, run, verdicts)
     paired = [case_id for case_id, its in verdicts.items() if None in its]
     return OpenCases(
-        open=[_id(cases[case_id]) for case_id in paired + alone],
-        head_only=[_id(cases[case_id]) for case_id in alone],
+        open=[_id(planned[case_id]) for case_id in paired + alone],
+        head_only=[_id(planned[case_id]) for case_id in alone],
     )
 
 

@@ -57,7 +57,7 @@ def plan_run(session: Session, lease_id: str, message: Prepared) -> OpenCases:
             _store_plan(session, job, run, _some(planned, job.policy.get("most_cases")), given)
         session.flush()
         announce(session, job)
-    return open_cases(session, job, run)
+    return open_cases(session, job, run, runs.cases_of(session, run.id))
 
 
 def _some(planned: list[PlannedCase], most: int | None) -> list[PlannedCase]:

@@ -78,7 +78,8 @@ def record_invocation(session: Session, lease_id: str, message: Invocation, body
     logs.bind(run_id=run.id)
     if run.prepared_at is None:
         raise ConflictError("the arms were not prepared yet: post `prepared` first", code="not_prepared")
-    cases = _cases(session, run, message)
+    planned = runs.cases_of(session, run.id)
+    cases = _cases(planned, message)
     devices = fleet.devices_of_lease(session, lease_id)
     used = _Used(devices, circumstances(job, devices, run.idle))
     if _store(session, run, message, cases, hashlib.sha256(body).hexdigest(), used):
@@ -91,7 +92,7 @@ def record_invocation(session: Session, lease_id: str, message: Invocation, body
             judge_run(session, job, run)
         if message.block_complete or _ends_pair(message.position):
             announce(session, job)
-    return open_cases(session, job, run)
+    return open_cases(session, job, run, planned)
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,10 @@ def _ends_pair(position: int) -> bool:
     return position % 2 == 1
 
 
-def _cases(session: Session, run: Run, message: Invocation) -> list[tuple[CaseMeasurement, BenchmarkCase]]:
-    known = {f"{case.benchmark} {case.params_key}": case for case in runs.cases_of(session, run.id)}
+def _cases(
+    planned: Sequence[BenchmarkCase], message: Invocation
+) -> list[tuple[CaseMeasurement, BenchmarkCase]]:
+    known = {f"{case.benchmark} {case.params_key}": case for case in planned}
     unknown = [
         Problem(f"cases[{i}]", "unknown_case", f"{measured.case.key} is not in the plan of this run")
         for i, measured in enumerate(message.cases)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from sqlalchemy import exists, func, select
+from sqlalchemy import exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from app.store.repositories.targets import RUN_KEY
@@ -25,7 +25,7 @@ def of_check(session: Session, kind: type[Awaiting], check_id: int) -> tuple[Awa
 
 def is_awaited(session: Session, check_id: int) -> bool:
     """Say whether anything waits for a check."""
-    return any(session.scalar(select(exists().where(kind.check_id == check_id))) for kind in KINDS)
+    return bool(session.scalar(select(or_(*(exists().where(kind.check_id == check_id) for kind in KINDS)))))
 
 
 def unshown(session: Session) -> Sequence[int]:
