@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 
 from app.store.pipeline import as_json, in_one_trip
 from app.store.repositories import outbox
+from app.store.repositories.postings import ANNOUNCEMENT
 from app.store.repositories.series import NEW_RESULT, KnownSeries, NewResult, storing
 
 
@@ -125,12 +126,6 @@ _RESULTS = f"""
     order by ordinality
 """  # noqa: S608  # nothing of it is anybody's but ours
 
-_MESSAGE = """
-    select %(topic)s::text as topic, %(topic)s::text || '/' || %(project_id)s::bigint as key,
-      jsonb_build_object('project_id', %(project_id)s::bigint) as payload
-    where exists (select from claimed)
-"""
-
 _STORE = f"""
     with claimed as (
       insert into upload (key, body_digest, commit_id, environment_id, project_id, answer, posted_by)
@@ -138,13 +133,13 @@ _STORE = f"""
       from json_array_elements(%(uploads)s::json) as its
       order by 1  -- one order everywhere, so that none deadlock
       on conflict do nothing
-      returning key, id
+      returning key, id, project_id
     ), {storing(given=f"({_RESULTS}) as new", upload="new.claimed_id")}, audited as (
       insert into audit_log (actor, action, object, detail)
       select %(posted_by)s, 'results.batch', 'project/' || %(project_id)s::bigint, jsonb_build_object(
         'project', %(project)s::text, 'documents', (select count(*) from claimed),
         'results', (select count(*) from given))
       where exists (select from claimed)
-    ), announced as ({outbox.renewing(_MESSAGE)})
+    ), announced as ({outbox.renewing(ANNOUNCEMENT)})
     select key, id from claimed
 """  # noqa: S608  # nothing of it is anybody's but ours

@@ -173,11 +173,13 @@ def extended(names: Names, rows: Rows) -> tuple[Found, int] | None:
     return None if upload_id is None else (_found(names, [row[:-1] for row in rows]), upload_id)
 
 
-_MESSAGE = """
+ANNOUNCEMENT = """
     select %(topic)s::text as topic, %(topic)s::text || '/' || project_id as key,
       jsonb_build_object('project_id', project_id) as payload
     from claimed
+    limit 1
 """
+"""The message, one for a project, that uploads of its have brought results: those that a statement has `claimed`."""
 
 _COMMIT = f"""
     select project_id, sha, parent_sha, given.branch, authored_at, author, subject, position
@@ -231,7 +233,7 @@ _EXTEND = f"""
       select posted_by, 'results.posted', 'upload/' || id,
         jsonb_build_object('project', %(project)s::text, 'results', (select count(*) from found))
       from claimed
-    ), announced as ({outbox.renewing(_MESSAGE)})
+    ), announced as ({outbox.renewing(ANNOUNCEMENT)})
     select environment_id, project_id, project_branch, known_commit_id, cast(ordinality as int),
       known_id, known_unit, known_better, length, (select id from claimed)
     from found
