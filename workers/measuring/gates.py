@@ -8,10 +8,11 @@ docs/measurement.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median
 
+from workers.host.load import TICKS_PER_S
 from workers.measuring.telemetry_summary import rise, throttle_shares, throttled_ns, values
 from workers.protocol import Arm
 from workers.readings.record import Tick
@@ -19,9 +20,6 @@ from workers.readings.record import Tick
 MEMORY_ABOVE_IDLE_B = 64 * 2**20
 STEAL = 0.02
 """Share of the processors' time that the hypervisor may take."""
-
-KERNEL_TICK_S = 0.01
-"""What the kernel counts such time in: what is told of a short while may be less by so much."""
 
 FOREIGN_CPU = 0.5
 """Processors that other programs may keep busy: so many, or a fiftieth of all where that is more."""
@@ -80,11 +78,7 @@ class Load:
 
     def at_most(self, other: Load) -> Load:
         """Return the less of both."""
-        return replace(
-            self,
-            foreign_cpu=min(self.foreign_cpu, other.foreign_cpu),
-            steal=min(self.steal, other.steal),
-        )
+        return Load(self.threads, min(self.foreign_cpu, other.foreign_cpu), min(self.steal, other.steal))
 
 
 class Gates:
@@ -165,7 +159,8 @@ def _of_host(ticks: Sequence[Tick], allowed: Load) -> list[Raised]:
     if foreign and fmean(foreign) > max(allowed.foreign_cpu, MIN_FOREIGN_S / span_s):
         sentence = f"{fmean(foreign):.2g} of them, where {allowed.foreign_cpu:.2g} may be"
         found.append(Raised("host_cpu", True, sentence))
-    if steal and fmean(steal) - KERNEL_TICK_S / (allowed.threads * span_s) > allowed.steal:
+    # Such time is counted in ticks, of which one may be as good as nothing.
+    if steal and fmean(steal) - 1 / (TICKS_PER_S * allowed.threads * span_s) > allowed.steal:
         sentence = f"{fmean(steal):.1%} of it, where {allowed.steal:.0%} may be"
         found.append(Raised("host_steal", True, sentence))
     if swapped := rise(ticks, "swap_in_b"):
