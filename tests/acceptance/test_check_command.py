@@ -182,7 +182,7 @@ name = "lines"
 command = "sh report.sh"
 
 [gate]
-device_minutes = 2
+device_minutes = 0.5
 """
     report = (
         'echo \'{"metric": "loss", "value": %s, "unit": "1", "better": "lower"}\' >> "$RATCHET_RESULT_FILE"\n'

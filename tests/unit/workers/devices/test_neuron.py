@@ -4,7 +4,7 @@ import os
 import pytest
 
 from tests.factories.waiting import wait_for
-from tests.unit.workers.devices.vendor_tools import put_tool, start_tools_anew_at_once, write
+from tests.unit.workers.devices.vendor_tools import SOON_S, put_tool, start_tools_anew_at_once, write
 from tests.unit.workers.readings.cutting import FIXTURES
 from workers.devices import shared
 from workers.devices.base import Host
@@ -238,7 +238,7 @@ def test_readings_are_those_of_each_device(machine, detected):
     add_two_inf2(machine)
     put_monitor(machine, say(FIRST) + FOREVER)
     first, second = detected()
-    assert wait_for(told(first)) == pytest.approx(0.6)
+    assert wait_for(told(first), SOON_S) == pytest.approx(0.6)
     reading = second.telemetry()
     assert set(reading) == {*READINGS, "unavailable"}
     assert (reading["util"], reading["ecc_corrected"], reading["ecc_uncorrected"]) == (0.1, 2, 0)
@@ -250,13 +250,13 @@ def test_the_newest_report_counts(machine, detected):
     add_two_inf2(machine)
     put_monitor(machine, say(FIRST) + say(SECOND) + FOREVER)
     device = detected()[0]
-    wait_for(lambda: device.telemetry()["util"] == pytest.approx(0.7))
+    wait_for(lambda: device.telemetry()["util"] == pytest.approx(0.7), SOON_S)
 
 
 def test_the_monitor_is_asked_for_a_report_a_second(machine, detected):
     add_two_inf2(machine)
     put_monitor(machine, say(FIRST) + FOREVER)
-    wait_for(told(detected()[0]))
+    wait_for(told(detected()[0]), SOON_S)
     asked = json.loads((machine / "asked.json").read_text())
     assert asked["period"] == "1s"
     assert {metric["type"] for metric in asked["neuron_runtimes"][0]["metrics"]} == {
@@ -270,7 +270,7 @@ def test_an_agent_that_cannot_keep_a_file_takes_the_reports_as_they_come(machine
     write(machine / "dev", {"neuron0": ""})
     write(machine / "sys", {"neuron0/info/serial_number": "77", "neuron0/core_count": "2"})
     put_monitor(machine, say(FIRST) + FOREVER)
-    assert wait_for(told(detected()[0])) == pytest.approx(0.6)
+    assert wait_for(told(detected()[0]), SOON_S) == pytest.approx(0.6)
     assert not (machine / "asked.json").exists()
 
 
@@ -302,7 +302,7 @@ def test_a_monitor_that_tells_nothing_costs_its_readings_only(machine, detected,
     put_monitor(machine, f"{script}\n{FOREVER if why.startswith('no') else ''}")
     device = detected()[0]
     device.telemetry()
-    wait_for(lambda: any(why in lack.why for lack in device.lacks()))
+    wait_for(lambda: any(why in lack.why for lack in device.lacks()), SOON_S)
     assert device.telemetry()["util"] is None
 
 
@@ -320,8 +320,8 @@ def test_a_monitor_that_falls_silent_lets_its_report_grow_old(machine, detected,
     add_two_inf2(machine)
     put_monitor(machine, say(FIRST) + FOREVER)
     device = detected()[0]
-    wait_for(told(device))
-    wait_for(lambda: device.telemetry()["util"] is None)
+    wait_for(told(device), SOON_S)
+    wait_for(lambda: device.telemetry()["util"] is None, SOON_S)
 
 
 def test_a_monitor_that_dies_and_comes_back_is_read_again(machine, detected):
@@ -329,7 +329,7 @@ def test_a_monitor_that_dies_and_comes_back_is_read_again(machine, detected):
     once = machine / "once"
     put_monitor(machine, f"[ -e {once} ] || {{ : >{once}; {say(FIRST)}exit 1; }}\n{say(SECOND)}{FOREVER}")
     device = detected()[0]
-    wait_for(lambda: device.telemetry()["util"] == pytest.approx(0.7))
+    wait_for(lambda: device.telemetry()["util"] == pytest.approx(0.7), SOON_S)
 
 
 def test_the_monitor_ends_with_the_last_device(machine, detected):
@@ -337,7 +337,7 @@ def test_the_monitor_ends_with_the_last_device(machine, detected):
     pid = machine / "pid"
     put_monitor(machine, f"echo $$ >{pid}.new; mv {pid}.new {pid}\n{say(FIRST)}{FOREVER}")
     first, second = detected()
-    wait_for(told(first))
+    wait_for(told(first), SOON_S)
     first.close()
     first.close()
     os.kill(int(pid.read_text()), 0)
@@ -400,7 +400,7 @@ def test_foreign_processes_are_told_of_the_device_that_they_hold(machine, detect
     holding |= {"neuron0": [42, 43, os.getpid()], "neuron1": [44]}
     first, second = detected()
     assert (first.processes(), second.processes()) == ([42], [44])
-    assert wait_for(told(first, "foreign_pids")) == [42]
+    assert wait_for(told(first, "foreign_pids"), SOON_S) == [42]
 
 
 def test_processes_that_only_the_monitor_sees_are_foreign(machine, detected, holding, monkeypatch):
@@ -408,7 +408,7 @@ def test_processes_that_only_the_monitor_sees_are_foreign(machine, detected, hol
     add_two_inf2(machine)
     put_monitor(machine, say(SECOND) + FOREVER)
     first, second = detected()
-    assert wait_for(told(first, "foreign_pids")) == [60]
+    assert wait_for(told(first, "foreign_pids"), SOON_S) == [60]
     assert second.telemetry()["foreign_pids"] == [60, 61]
 
 
@@ -419,4 +419,4 @@ def test_nobody_is_only_known_to_hold_a_device_where_all_may_be_seen(machine, de
     device.settled_record()
     assert device.telemetry()["foreign_pids"] is None
     monkeypatch.setattr(shared, "sees_others", lambda: True)
-    wait_for(lambda: device.telemetry()["foreign_pids"] == [])
+    wait_for(lambda: device.telemetry()["foreign_pids"] == [], SOON_S)

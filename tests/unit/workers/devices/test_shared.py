@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.factories.waiting import wait_for
+from tests.unit.workers.devices.vendor_tools import SOON_S
 from workers.devices import shared
 from workers.devices.shared import Holders, Shared, await_answer
 from workers.host import processes
@@ -86,7 +87,7 @@ def test_holders_are_foreign_and_no_tools(held, holders):
 
 def test_a_look_is_the_same_for_all_devices(held, holders):
     held |= {ONE: [9, 7], OTHER: [10]}
-    assert wait_for(lambda: holders.latest([ONE])) == [9]
+    assert wait_for(lambda: holders.latest([ONE]), SOON_S) == [9]
     assert holders.latest([OTHER]) == [10]
     assert holders.all_of(ONE) == (9, 7)
 
@@ -101,5 +102,5 @@ def test_before_the_first_look_nobody_is_known(monkeypatch, held, holders):
 def test_nobody_is_only_an_answer_where_all_may_be_seen(monkeypatch, held, holders, sees, told):
     monkeypatch.setattr(shared, "sees_others", lambda: sees)
     held |= {OTHER: [10]}
-    wait_for(lambda: holders.latest([OTHER]))
+    wait_for(lambda: holders.latest([OTHER]), SOON_S)
     assert holders.latest([ONE]) == told

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from tests.factories.waiting import wait_for
-from tests.unit.workers.devices.vendor_tools import put_tool, start_tools_anew_at_once, write
+from tests.unit.workers.devices.vendor_tools import SOON_S, put_tool, start_tools_anew_at_once, write
 from tests.unit.workers.readings.cutting import FIXTURES
 from workers.devices import shared
 from workers.devices.base import Host
@@ -231,7 +231,7 @@ def test_readings_are_those_of_each_chip(machine, detected):
     add_two_v6e(machine)
     put_tool(machine / "bin", "tpu-info", f"cat '{TABLES}'")
     first, second = detected()
-    assert wait_for(told(first)) == 0.55
+    assert wait_for(told(first), SOON_S) == 0.55
     reading = second.telemetry()
     assert set(reading) == {*READINGS, "unavailable"}
     assert (reading["util"], reading["mem_used_b"], first.telemetry()["mem_used_b"]) == (0.45, *USED_B[::-1])
@@ -270,7 +270,7 @@ def test_a_tool_that_tells_nothing_costs_its_readings_only(machine, detected, mo
     put_tool(machine / "bin", "tpu-info", script)
     device = detected()[0]
     device.telemetry()
-    wait_for(lambda: any(why in lack.why for lack in device.lacks()))
+    wait_for(lambda: any(why in lack.why for lack in device.lacks()), SOON_S)
     assert (device.telemetry()["util"], device.telemetry()["mem_used_b"]) == (None, None)
 
 
@@ -284,8 +284,8 @@ def test_a_tool_that_hangs_after_an_answer_lets_it_grow_old(machine, detected, m
         f"[ -e '{machine}/once' ] && exec sleep 30; : >'{machine}/once'; cat '{TABLES}'",
     )
     device = detected()[0]
-    wait_for(told(device))
-    wait_for(lambda: device.telemetry()["util"] is None)
+    wait_for(told(device), SOON_S)
+    wait_for(lambda: device.telemetry()["util"] is None, SOON_S)
 
 
 def test_a_tool_that_fails_and_comes_back_is_read_again(machine, detected, monkeypatch):
@@ -294,9 +294,9 @@ def test_a_tool_that_fails_and_comes_back_is_read_again(machine, detected, monke
     put_tool(machine / "bin", "tpu-info", "exit 1")
     device = detected()[0]
     device.telemetry()
-    wait_for(lambda: any("status 1" in lack.why for lack in device.lacks()))
+    wait_for(lambda: any("status 1" in lack.why for lack in device.lacks()), SOON_S)
     put_tool(machine / "bin", "new", f"cat '{TABLES}'").replace(machine / "bin/tpu-info")
-    assert wait_for(told(device)) == 0.55
+    assert wait_for(told(device), SOON_S) == 0.55
 
 
 # --- what chips do, as libtpu tells ---
@@ -352,7 +352,7 @@ def answer(file, **values):
 def test_libtpus_monitoring_is_read_in_a_process_of_its_own(libtpu, detected):
     answer(libtpu)
     first, second = detected()
-    assert wait_for(told(first)) == 0.555
+    assert wait_for(told(first), SOON_S) == 0.555
     readings = [device.telemetry() for device in (first, second)]
     assert [reading["tensor_active"] for reading in readings] == [0.125, 0.0]
     assert [reading["mem_used_b"] for reading in readings] == [1000, 2000]
@@ -366,9 +366,9 @@ def test_a_libtpu_that_says_no_more_lets_its_answer_grow_old(libtpu, detected, m
     monkeypatch.setattr(tpu, "PROBE_S", 0.1)
     answer(libtpu)
     device = detected()[0]
-    wait_for(told(device))
+    wait_for(told(device), SOON_S)
     answer(libtpu, silent=True)
-    wait_for(lambda: device.telemetry()["util"] is None)
+    wait_for(lambda: device.telemetry()["util"] is None, SOON_S)
 
 
 def test_chips_that_no_program_uses_have_no_readings(libtpu, detected):
@@ -381,9 +381,9 @@ def test_chips_that_no_program_uses_have_no_readings(libtpu, detected):
 def test_a_libtpu_that_ends_its_process_is_started_again(libtpu, detected):
     device = detected()[0]
     device.telemetry()
-    wait_for(lambda: any("ended with status" in lack.why for lack in device.lacks()))
+    wait_for(lambda: any("ended with status" in lack.why for lack in device.lacks()), SOON_S)
     answer(libtpu)
-    assert wait_for(told(device)) == 0.555
+    assert wait_for(told(device), SOON_S) == 0.555
 
 
 def test_what_libtpu_does_not_tell_is_missing():
@@ -428,14 +428,14 @@ def test_foreign_processes_are_told_of_the_chip_that_they_hold(machine, detected
     holding |= {"vfio/0": [42, os.getpid()], "vfio/1": [43]}
     first, second = detected()
     assert (first.processes(), second.processes()) == ([42], [43])
-    assert wait_for(told(first, "foreign_pids")) == [42]
+    assert wait_for(told(first, "foreign_pids"), SOON_S) == [42]
 
 
 def test_nobody_is_only_known_to_hold_a_chip_where_all_may_be_seen(machine, detected, holding, monkeypatch):
     add_two_v6e(machine)
     device = detected()[0]
     monkeypatch.setattr(shared, "sees_others", lambda: True)
-    wait_for(lambda: device.telemetry()["foreign_pids"] == [])
+    wait_for(lambda: device.telemetry()["foreign_pids"] == [], SOON_S)
     monkeypatch.setattr(shared, "sees_others", lambda: False)
     assert device.telemetry()["foreign_pids"] is None
 
@@ -452,5 +452,5 @@ def test_rows_fewer_than_the_chips_are_those_of_the_chips_in_use(machine, detect
     holding |= {"vfio/1": [os.getpid()], "vfio/5": [os.getpid()]}
     put_tool(machine / "bin", "tpu-info", f"cat '{TABLES}'")
     devices = detected()
-    assert wait_for(told(devices[1])) == 0.55
+    assert wait_for(told(devices[1]), SOON_S) == 0.55
     assert [device.telemetry()["util"] for device in devices] == [None, 0.55, 0.45]

@@ -2,6 +2,9 @@
 
 from workers.devices.tools import Stream
 
+SOON_S = 20.0
+"""A bound against hanging, far above what anything here takes."""
+
 
 def put_tool(folder, name, script):
     """Put a command on PATH; the folder has to be on it."""
