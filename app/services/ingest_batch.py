@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from app.domain.errors import PayloadError, Problem
-from app.formats.results_payload import PostedResult, ResultsPayload, read_payload
+from app.formats.results_payload import ResultsPayload, read_payload
 from app.services.access import Principal
 from app.services.announce_results import TOGETHER_S, TOPIC
 from app.services.ingest_results import (
@@ -29,6 +29,7 @@ from app.services.ingest_results import (
     series_of,
 )
 from app.services.query_runs import upload_name
+from app.store.pipeline import as_json
 from app.store.repositories import batches, projects
 from app.store.repositories import series as series_rows
 from app.store.repositories.batches import NewDocument, SeriesName
@@ -154,10 +155,13 @@ class _Storing:
     def _add(self, documents: Sequence[_Document], series: _SeriesOf) -> None:
         # First the environments and then the commits, each in one order everywhere, so that none deadlock.
         environments = self._environments.ids(self._session, documents, self._found.environments)
-        commits = projects.commit_ids(self._session, self._project.id, _commits(documents))
+        with projects.making_commits(self._session, self._project.id, _commits(documents)) as made:
+            results = {one.key: self._results(one.payload, series[one.key]) for one in documents}
+            commits = made()
+        fresh = self._fresh(_distinct(documents), results, commits)
         new = [
-            NewDocument(one.key, one.digest, commits[one.payload.commit], environments[one.key], results)
-            for one, results in self._fresh(documents, series, commits)
+            NewDocument(one.key, one.digest, commits[one.payload.commit], environments[one.key], its)
+            for one, its in fresh
         ]
         _answer(documents, self._made(new) if new else {}, {one.key: len(one.results) for one in new})
 
@@ -173,40 +177,40 @@ class _Storing:
             delay_s=TOGETHER_S,
         )
 
+    def _results(self, payload: ResultsPayload, series: Sequence[KnownSeries]) -> list[NewResult]:
+        """Return the document's results as they are stored; their commit is that of their upload."""
+        branch = payload.branch or self._project.branch
+        return [
+            new_result(payload, result, row.id, self._now, branch=branch)
+            for result, row in zip(payload.results, series, strict=True)
+        ]
+
     def _fresh(
-        self, documents: Sequence[_Document], series: _SeriesOf, commits: dict[str, int]
+        self,
+        documents: Collection[_Document],
+        results: Mapping[str, list[NewResult]],
+        commits: Mapping[str, int],
     ) -> Iterable[tuple[_Document, list[NewResult]]]:
         """Yield each document with those of its results that are not there yet, if it has any."""
-        distinct = _distinct(documents)
-        there = self._points(distinct, series, commits)
-        for one in distinct:
-            results = [
-                self._new(one.payload, result, row.id, commits[one.payload.commit])
-                for result, row in zip(one.payload.results, series[one.key], strict=True)
-            ]
-            if one.payload.measured_at:
-                results = [result for result in results if _point(result) not in there]
-                there.update(map(_point, results))
-            if results:
-                yield one, results
-
-    def _points(
-        self, documents: Iterable[_Document], series: _SeriesOf, commits: dict[str, int]
-    ) -> set[Point]:
-        """Return the points that are there of series and commits of documents that say when they were measured."""
-        wanted = {
-            (row.id, commits[one.payload.commit])
+        points = {
+            one.key: [_point(result, commits[one.payload.commit]) for result in results[one.key]]
             for one in documents
             if one.payload.measured_at
-            for row in series[one.key]
         }
-        return series_rows.posted_points(self._session, wanted) if wanted else set()
+        there = self._there(chain.from_iterable(points.values()))
+        for one in documents:
+            its = results[one.key]
+            if one.key in points:
+                found = zip(its, points[one.key], strict=True)
+                its = [result for result, point in found if point not in there]
+                there.update(points[one.key])
+            if its:
+                yield one, its
 
-    def _new(
-        self, payload: ResultsPayload, result: PostedResult, series_id: int, commit_id: int
-    ) -> NewResult:
-        branch = payload.branch or self._project.branch
-        return new_result(payload, result, series_id, self._now, branch=branch, commit_id=commit_id)
+    def _there(self, points: Iterable[Point]) -> set[Point]:
+        """Return the points that are there of the series and commits of these."""
+        wanted = {(point.series_id, point.commit_id) for point in points}
+        return series_rows.posted_points(self._session, wanted) if wanted else set()
 
 
 _SeriesOf = Mapping[str, Sequence[KnownSeries]]
@@ -217,9 +221,12 @@ class _Environments:
     """What the documents of a batch were measured in: few environments, of many documents."""
 
     def __init__(self, documents: Sequence[_Document]) -> None:
-        self._of_document = {one.key: environment_facts(one.payload.environment) for one in documents}
-        distinct = {facts[0]: facts for facts in self._of_document.values()}
-        self._digest = {its: projects.environment_digest(*facts) for its, facts in distinct.items()}
+        # As they came, most are written alike: to see that takes less than to bring each into its order.
+        written = {one.key: as_json(one.payload.environment) for one in documents}
+        distinct = {written[one.key]: one.payload.environment for one in documents}
+        facts = {its: environment_facts(environment) for its, environment in distinct.items()}
+        self._of_document = {key: facts[its] for key, its in written.items()}
+        self._digest = {its[0]: projects.environment_digest(*its) for its in facts.values()}
 
     @property
     def digests(self) -> Collection[str]:
@@ -257,12 +264,11 @@ def _refused(document: _Document, series: Sequence[KnownSeries]) -> bool:
     return bool(problems)
 
 
-def _point(result: NewResult) -> Point:
+def _point(result: NewResult, commit_id: int) -> Point:
     assert result.series_id is not None
-    assert result.commit_id is not None
     return Point(
         result.series_id,
-        result.commit_id,
+        commit_id,
         result.branch,
         result.measured_at,
         result.value,
@@ -285,7 +291,7 @@ def _answer(documents: Sequence[_Document], made: dict[str, int], fresh: Mapping
         }
 
 
-def _distinct(documents: Iterable[_Document]) -> Iterable[_Document]:
+def _distinct(documents: Iterable[_Document]) -> Collection[_Document]:
     return {one.key: one for one in documents}.values()
 
 

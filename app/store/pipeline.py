@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -23,7 +24,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import QueuePool
 
-from app.store.wire import Prepared, Rows, Statement, doubt, exchange, rows_of, under_way
+from app.store.wire import Exchange, Prepared, Rows, Statement, doubt, exchange, rows_of, under_way
 
 _DIALECT = PGDialect_psycopg()  # type: ignore[no-untyped-call]
 
@@ -62,6 +63,32 @@ def in_one_trip(
         its.rows = rows
     session.info.pop(_JOINING, None)
     return answers[len(joining) :]
+
+
+@contextmanager
+def meanwhile(session: Session, *statements: Statement) -> Iterator[Callable[[], list[Rows]]]:
+    """Have PostgreSQL work on statements while the block does something else; yield what waits for their rows.
+
+    They run in the session's transaction, of which nothing else is asked before their rows are there. A block that ends
+    by an error before that gives the connection up, since nobody knows then how far they came.
+
+    Raises:
+        DBAPIError: as `in_one_trip`, where the rows are waited for.
+    """
+    session.flush()
+    queries = _queries(statements)
+    with (
+        _of_the_session(session) as pooled,
+        _told_as_errors_of_sqlalchemy(queries),
+        under_way(driver_of(pooled), prepared_on(pooled), statements) as sent,
+    ):
+        yield partial(_awaited, sent, queries)
+
+
+def _awaited(sent: Exchange, queries: str) -> list[Rows]:
+    with _told_as_errors_of_sqlalchemy(queries):
+        (rows,) = rows_of(sent)
+        return rows
 
 
 @contextmanager
@@ -114,8 +141,8 @@ def _sent_beside(
             return _sent(pooled, [*statements, *beside], begins=False)
         with (
             _told_as_errors_of_sqlalchemy(_queries([*statements, *beside])),
-            under_way(driver_of(other), prepared_on(other), beside) as second,
-            under_way(driver_of(pooled), prepared_on(pooled), statements) as first,
+            under_way(driver_of(other), prepared_on(other), beside, begins=False) as second,
+            under_way(driver_of(pooled), prepared_on(pooled), statements, begins=False) as first,
         ):
             here, there = rows_of(first, second)
             return [*here, *there]

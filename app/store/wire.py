@@ -57,7 +57,7 @@ def exchange(
     Raises:
         psycopg.Error: of the first that failed; those after it did not run.
     """
-    with Exchange(connection, _talk(connection, prepared, statements, begins=begins, commits=commits)) as its:
+    with under_way(connection, prepared, statements, begins=begins, commits=commits) as its:
         (rows,) = rows_of(its)
         return rows
 
@@ -129,10 +129,15 @@ def rows_of(*exchanges: Exchange) -> list[list[Rows]]:
 
 
 def under_way(
-    connection: psycopg.Connection, prepared: Prepared, statements: Sequence[Statement]
+    connection: psycopg.Connection,
+    prepared: Prepared,
+    statements: Sequence[Statement],
+    *,
+    begins: bool = True,
+    commits: bool = False,
 ) -> Exchange:
-    """Return statements that are each a transaction, for a block in which they are under way."""
-    return Exchange(connection, _talk(connection, prepared, statements, begins=False, commits=False))
+    """Return statements for a block in which they are under way; they are sent as by `exchange`."""
+    return Exchange(connection, _talk(connection, prepared, statements, begins=begins, commits=commits))
 
 
 async def exchange_in_loop(

@@ -64,7 +64,8 @@ def store_all(service: Service, series_id: int, values: Iterable[float], first: 
     stored = list(enumerate(values, first))
     facts = [CommitFacts(sha(i), sha(i - 1) if i else None, None, None, "", "", None) for i, _ in stored]
     with service.database.session() as session:
-        ids = projects.commit_ids(session, 1, facts)
+        with projects.making_commits(session, 1, facts) as made:
+            ids = made()
         series.add_results(session, [posted(series_id, ids[sha(i)], value) for i, value in stored])
 
 

@@ -70,7 +70,7 @@ _ENVIRONMENTS = "select digest, id from environment where digest = any(%(digests
 
 
 class NewDocument(NamedTuple):
-    """A document that is to be stored under its key, with its results."""
+    """A document that is to be stored under its key, with its results, which are of its commit."""
 
     key: str
     body_digest: str
@@ -120,7 +120,7 @@ def store(
 
 
 _RESULTS = f"""
-    select new.*, claimed.id as claimed_id
+    select new.*, claimed.id as claimed_id, claimed.commit_id as claimed_commit_id
     from rows from (json_to_recordset(%(rows)s::json) as (key text, {NEW_RESULT})) with ordinality as new
     join claimed using (key)
     order by ordinality
@@ -133,8 +133,10 @@ _STORE = f"""
       from json_array_elements(%(uploads)s::json) as its
       order by 1  -- one order everywhere, so that none deadlock
       on conflict do nothing
-      returning key, id, project_id
-    ), {storing(given=f"({_RESULTS}) as new", upload="new.claimed_id")}, audited as (
+      returning key, id, project_id, commit_id
+    ), {
+    storing(given=f"({_RESULTS}) as new", upload="new.claimed_id", commit="new.claimed_commit_id")
+}, audited as (
       insert into audit_log (actor, action, object, detail)
       select %(posted_by)s, 'results.batch', 'project/' || %(project_id)s::bigint, jsonb_build_object(
         'project', %(project)s::text, 'documents', (select count(*) from claimed),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from sqlalchemy import ARRAY, TableValuedAlias, Text, cast, func, literal, selec
 from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.orm import Session
 
-from app.store.pipeline import as_json, in_one_trip
+from app.store.pipeline import as_json, meanwhile
 from app.store.repositories.upsert import find_or_create, get_or_create
 from app.store.tables import BenchmarkCase, Commit, Environment, History, Project, Series
 from app.store.wire import Statement
@@ -99,14 +100,18 @@ class CommitFacts(NamedTuple):
     position: int | None
 
 
-def commit_ids(session: Session, project_id: int, wanted: Sequence[CommitFacts]) -> dict[str, int]:
-    """Return the ids of the commits by their sha, made where they are new, all at once.
+@contextmanager
+def making_commits(
+    session: Session, project_id: int, wanted: Sequence[CommitFacts]
+) -> Iterator[Callable[[], dict[str, int]]]:
+    """Have the commits made where they are new, all at once; yield what waits for their ids by their sha.
 
-    What is known of one only now fills what was empty, as with `commit`. Each commit stands in `wanted` once.
+    What is known of one only now fills what was empty, as with `commit`. Each commit stands in `wanted` once. What the
+    block does before it waits goes on meanwhile; nothing else is asked of the session before that.
     """
     which = {"project_id": project_id, "shas": [facts.sha for facts in wanted]}
-    _, rows = in_one_trip(session, completed(project_id, wanted), (_COMMIT_IDS, which))
-    return {row[0]: row[1] for row in rows}
+    with meanwhile(session, completed(project_id, wanted), (_COMMIT_IDS, which)) as rows:
+        yield lambda: dict(rows()[1])
 
 
 # Each is looked up by itself: of `sha = any(...)` the planner, as long as it knows nothing of the table, may hold every

@@ -67,10 +67,15 @@ def test_a_trip_may_end_its_transaction(service: Service) -> None:
 FACTS = CommitFacts("a" * 40, None, "main", None, "Ada", "First", 7)
 
 
+def commit_ids(session: Session, project_id: int, *wanted: CommitFacts) -> dict[str, int]:
+    with projects.making_commits(session, project_id, wanted) as made:
+        return made()
+
+
 def test_a_commit_that_is_known_wholly_is_not_locked(service: Service) -> None:
     with service.database.session() as session:
         project_id = projects.project(session, "acme/locks").id
-        projects.commit_ids(session, project_id, [FACTS])
+        commit_ids(session, project_id, FACTS)
     with service.database.session() as one, service.database.session() as other:
         known = FACTS._replace(author="", subject="Another")
         in_one_trip(one, completed(project_id, [known]))
@@ -80,8 +85,8 @@ def test_a_commit_that_is_known_wholly_is_not_locked(service: Service) -> None:
 def test_what_is_known_of_a_commit_only_later_fills_what_was_empty(session: Session) -> None:
     project_id = projects.project(session, "acme/later").id
     bare = FACTS._replace(author="", subject="", position=None)
-    (first,) = projects.commit_ids(session, project_id, [bare]).values()
-    (again,) = projects.commit_ids(session, project_id, [FACTS._replace(branch="other")]).values()
+    first = commit_ids(session, project_id, bare)
+    again = commit_ids(session, project_id, FACTS._replace(branch="other"))
     assert first == again
     its = session.execute(text("select author, subject, position, branch from commit")).one()
     assert tuple(its) == ("Ada", "First", 7, "main")
