@@ -39,8 +39,8 @@ SINGLE, A_COMMIT = 50, 10
 AT_ONCE = 500
 """Results in a document, or documents in a batch."""
 
-TRENDS, FEW = 20, 4
-"""Questions in a row: of those that are quick, and of others, and of large posts."""
+TRENDS, FEW, LARGE = 20, 4, 10
+"""Questions in a row: of those that are quick, of others, and large posts."""
 
 MACHINES = 3
 ASKED_SERIES = 7
@@ -115,16 +115,17 @@ Prepare = Callable[[], Ask]
 """Makes up what is asked next."""
 
 
-def in_turns(pair: Pair, ours: Prepare, peers: Prepare, *, each: int) -> Waits:
+def in_turns(pair: Pair, ours: Prepare, peers: Prepare, *, each: int, peers_each: int | None = None) -> Waits:
     """Return the waits of `each` answers a row, there and back; one row of each before does not count."""
     found, warm = Waits(), Waits()
-    _row(pair, ours, each, warm.ours)
-    _row(pair, peers, each, warm.peers)
+    n, peers_n = each, peers_each or each
+    _row(pair, ours, n, warm.ours)
+    _row(pair, peers, peers_n, warm.peers)
     for _ in range(TURNS):
-        _row(pair, ours, each, found.ours)
-        _row(pair, peers, each, found.peers)
-        _row(pair, peers, each, found.peers)
-        _row(pair, ours, each, found.ours)
+        _row(pair, ours, n, found.ours)
+        _row(pair, peers, peers_n, found.peers)
+        _row(pair, peers, peers_n, found.peers)
+        _row(pair, ours, n, found.ours)
     return found
 
 
@@ -144,7 +145,7 @@ def _posts(pair: Pair) -> Iterator[Beside]:
     single_s, peers_s = mean(singles.ours), mean(singles.peers)
     yield Beside("a single result posted, one client, mean", single_s * 1e3, peers_s * 1e3, 4, "ms")
     for what, ours_many in (("document", _ours_document), ("batch", _ours_batch)):
-        many = in_turns(pair, ours_many(pair.ours), peers_single, each=FEW)
+        many = in_turns(pair, ours_many(pair.ours), peers_single, each=LARGE, peers_each=SINGLE)
         result_s = median(many.ours) / AT_ONCE
         yield Beside(f"a result of {AT_ONCE} in a {what}", result_s * 1e3, mean(many.peers) * 1e3, 100, "ms")
 
