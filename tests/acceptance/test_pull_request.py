@@ -12,19 +12,16 @@ import httpx
 import pytest
 
 from tests.acceptance.conftest import RATCHET, Running, start_up, stop
-from tests.acceptance.test_check_command import library
 from tests.factories.fake_github import FakeGitHub, Mood
-from tests.factories.repository import SETTINGS, ToyRepository
+from tests.factories.repository import BRIEF, ToyRepository, work
 from tests.factories.sandbox import needs_sandbox
 from tests.factories.waiting import wait_for
 from tests.factories.webhooks import connected_env, signed
 
 pytestmark = [pytest.mark.postgres, pytest.mark.redis]
 
-STRICT = SETTINGS.format(device_minutes=1.0) + "strict = true\n"
-"""A machine that other tests share is of grade C, and may need the whole minute for what is plain."""
-
-LOOPS = 3_000
+STRICT = BRIEF + "strict = true\n"
+SLEEP_S = 0.02
 
 
 @pytest.fixture(scope="module")
@@ -48,15 +45,15 @@ def connected(folder: Path, github: FakeGitHub) -> Iterator[Running]:
 def toy(folder: Path, connected: Running) -> ToyRepository:
     """The repository on that GitHub, with one commit."""
     its = ToyRepository(folder / "forge" / "acme" / "vision.git")
-    its.commit("base", library(LOOPS), settings=STRICT)
+    its.commit("base", work(SLEEP_S), settings=STRICT)
     return its
 
 
-def push(toy: ToyRepository, github: FakeGitHub, number: int, loops: int, **pull: object) -> str:
+def push(toy: ToyRepository, github: FakeGitHub, number: int, sleep_s: float, **pull: object) -> str:
     """Push a head of a pull request."""
     git = ["git", "-C", str(toy.path)]
     subprocess.run([*git, "checkout", "--quiet", "--detach", "main"], check=True)
-    head = toy.commit(f"{loops} loops", library(loops), settings=STRICT)
+    head = toy.commit(f"{sleep_s} s", work(sleep_s), settings=STRICT)
     subprocess.run([*git, "update-ref", f"refs/pull/{number}/head", head], check=True)
     subprocess.run([*git, "checkout", "--quiet", "main"], check=True)
     github.pull(number, head, "0" * 40, **pull)
@@ -98,7 +95,7 @@ def concluded(github: FakeGitHub, head: str, runs: int = 1) -> bool:
 def test_a_pull_request_from_its_opening_to_its_verdict(
     connected: Running, github: FakeGitHub, toy: ToyRepository
 ) -> None:
-    slow = push(toy, github, 1, 10 * LOOPS)
+    slow = push(toy, github, 1, 10 * SLEEP_S)
     github.moods = [Mood(cut_after=True), Mood(status=502)]
     happens(connected, 1, "opened")
     wait_for(lambda: concluded(github, slow), 240)
@@ -135,18 +132,18 @@ def test_of_quick_pushes_the_last_is_measured_and_asked_for_again(
     connected: Running, github: FakeGitHub, toy: ToyRepository
 ) -> None:
     heads = []
-    for loops, action in (
-        (LOOPS + 1, "opened"),  # what is as fast as before takes long to tell
-        (LOOPS + 2, "synchronize"),
-        (10 * LOOPS, "synchronize"),
+    for sleep_s, action in (
+        (1.01 * SLEEP_S, "opened"),  # what is as fast as before takes long to tell
+        (1.02 * SLEEP_S, "synchronize"),
+        (10 * SLEEP_S, "synchronize"),
     ):
-        heads.append(push(toy, github, 2, loops))
+        heads.append(push(toy, github, 2, sleep_s))
         happens(connected, 2, action)
     last = heads[-1]
     wait_for(lambda: concluded(github, last), 240)
     assert states(github, last) == ["failure"]
     assert [state for head in heads[:-1] for state in states(github, head) if state != "cancelled"] == []
-    say(connected, 2, 4712, "/ratchet rerun toy")
+    say(connected, 2, 4712, "/ratchet rerun brief")
     wait_for(lambda: concluded(github, last, 2), 240)
     assert states(github, last) == ["failure", "failure"]
 
@@ -154,7 +151,7 @@ def test_of_quick_pushes_the_last_is_measured_and_asked_for_again(
 def test_what_is_closed_is_measured_no_more_until_it_is_opened_again(
     connected: Running, github: FakeGitHub, toy: ToyRepository
 ) -> None:
-    head = push(toy, github, 3, 10 * LOOPS)
+    head = push(toy, github, 3, 10 * SLEEP_S)
     happens(connected, 3, "opened")
     wait_for(lambda: "in_progress" in states(github, head), 60)
     github.pulls[3]["state"] = "closed"
@@ -170,7 +167,7 @@ def test_what_is_closed_is_measured_no_more_until_it_is_opened_again(
 def test_a_fork_is_measured_once_it_is_approved_and_its_next_push_is_not(
     connected: Running, github: FakeGitHub, toy: ToyRepository
 ) -> None:
-    first = push(toy, github, 4, 10 * LOOPS, fork=True)
+    first = push(toy, github, 4, 10 * SLEEP_S, fork=True)
     happens(connected, 4, "opened")
     wait_for(lambda: states(github, first) == ["action_required"], 30)
     (asking,) = github.runs_of(first)
@@ -179,6 +176,6 @@ def test_a_fork_is_measured_once_it_is_approved_and_its_next_push_is_not(
     wait_for(lambda: concluded(github, first, 2), 240)
     assert states(github, first) == ["action_required", "failure"]
     assert github.runs_of(first)[-1]["output"]["title"].startswith("1 regressed of ")
-    second = push(toy, github, 4, 20 * LOOPS, fork=True)
+    second = push(toy, github, 4, 20 * SLEEP_S, fork=True)
     happens(connected, 4, "synchronize")
     wait_for(lambda: states(github, second) == ["action_required"], 30)
