@@ -119,6 +119,7 @@ class _Storing:
     ) -> None:
         """Look up what the documents name."""
         self._session, self._project, self._principal, self._now = session, project, principal, now
+        self._branch = project.branch
         self._documents = [one for one in documents if not one.answer]
         self._environments = _Environments(self._documents)
         self._names = {one.key: list(_names(one.payload)) for one in self._documents}
@@ -155,10 +156,11 @@ class _Storing:
     def _add(self, documents: Sequence[_Document], series: _SeriesOf) -> None:
         # First the environments and then the commits, each in one order everywhere, so that none deadlock.
         environments = self._environments.ids(self._session, documents, self._found.environments)
+        distinct = _distinct(documents)
         with projects.making_commits(self._session, self._project.id, _commits(documents)) as made:
-            results = {one.key: self._results(one.payload, series[one.key]) for one in documents}
+            results = {one.key: self._results(one.payload, series[one.key]) for one in distinct}
             commits = made()
-        fresh = self._fresh(_distinct(documents), results, commits)
+        fresh = self._fresh(distinct, results, commits)
         new = [
             NewDocument(one.key, one.digest, commits[one.payload.commit], environments[one.key], its)
             for one, its in fresh
@@ -179,7 +181,7 @@ class _Storing:
 
     def _results(self, payload: ResultsPayload, series: Sequence[KnownSeries]) -> list[NewResult]:
         """Return the document's results as they are stored; their commit is that of their upload."""
-        branch = payload.branch or self._project.branch
+        branch = payload.branch or self._branch
         return [
             new_result(payload, result, row.id, self._now, branch=branch)
             for result, row in zip(payload.results, series, strict=True)

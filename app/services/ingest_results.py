@@ -274,12 +274,14 @@ def new_result(
     now: datetime,
     *,
     branch: str | None,
-    commit_id: int | None = None,
 ) -> NewResult:
-    """Return a result of the document as it is stored; it was measured when the document says, else `now`."""
+    """Return a result of the document as it is stored; it was measured when the document says, else `now`.
+
+    Its commit is that of its upload.
+    """
     return NewResult(
         series_id=series_id,
-        commit_id=commit_id,
+        commit_id=None,
         run_id=None,
         arm=ARM,
         value=median(result.values),

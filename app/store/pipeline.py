@@ -69,13 +69,16 @@ def in_one_trip(
 def meanwhile(session: Session, *statements: Statement) -> Iterator[Callable[[], list[Rows]]]:
     """Have PostgreSQL work on statements while the block does something else; yield what waits for their rows.
 
-    They run in the session's transaction, of which nothing else is asked before their rows are there. A block that ends
-    by an error before that gives the connection up, since nobody knows then how far they came.
+    They run in the session's transaction, of which nothing else is asked before their rows are there; what the session
+    holds back, and what waits for its next trip, goes before them. They have ended when the block has. A block that
+    ends by an error before that gives the connection up, since nobody knows then how far they came.
 
     Raises:
-        DBAPIError: as `in_one_trip`, where the rows are waited for.
+        DBAPIError: as `in_one_trip`, where the rows are waited for; at once where the connection is lost already.
     """
     session.flush()
+    if session.info.get(_JOINING):
+        in_one_trip(session)
     queries = _queries(statements)
     with (
         _of_the_session(session) as pooled,
@@ -83,6 +86,8 @@ def meanwhile(session: Session, *statements: Statement) -> Iterator[Callable[[],
         under_way(driver_of(pooled), prepared_on(pooled), statements) as sent,
     ):
         yield partial(_awaited, sent, queries)
+        if sent.error is None:
+            _awaited(sent, queries)
 
 
 def _awaited(sent: Exchange, queries: str) -> list[Rows]:

@@ -72,6 +72,8 @@ class Exchange:
         """Which events it waits for."""
         self.rows: list[Rows] | None = None
         """Those of every statement, once all have ended."""
+        self.error: psycopg.Error | None = None
+        """Of the first statement that failed."""
 
     def __enter__(self) -> Exchange:
         self._go(lambda: next(self._talk))
@@ -101,6 +103,9 @@ class Exchange:
             self.wanted = on()
         except StopIteration as end:
             self.rows = end.value
+        except psycopg.Error as error:
+            self.error = error
+            raise
 
 
 def rows_of(*exchanges: Exchange) -> list[list[Rows]]:
@@ -109,6 +114,9 @@ def rows_of(*exchanges: Exchange) -> list[list[Rows]]:
     Raises:
         psycopg.Error: of the first statement that failed.
     """
+    for its in exchanges:
+        if its.error is not None:
+            raise its.error
     waiting = select.poll()
     going = {its.socket: its for its in exchanges if its.rows is None}
     while going:
@@ -136,7 +144,10 @@ def under_way(
     begins: bool = True,
     commits: bool = False,
 ) -> Exchange:
-    """Return statements for a block in which they are under way; they are sent as by `exchange`."""
+    """Return statements for a block in which they are under way; they are sent as by `exchange`.
+
+    What does not fit into the socket at once is sent when they are waited for.
+    """
     return Exchange(connection, _talk(connection, prepared, statements, begins=begins, commits=commits))
 
 

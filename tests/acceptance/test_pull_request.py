@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from tests.acceptance.conftest import RATCHET, Running, start_up, stop
+from tests.acceptance.test_check_command import library
 from tests.factories.fake_github import FakeGitHub, Mood
 from tests.factories.repository import BRIEF, ToyRepository, work
 from tests.factories.sandbox import needs_sandbox
@@ -20,8 +21,20 @@ from tests.factories.webhooks import connected_env, signed
 
 pytestmark = [pytest.mark.postgres, pytest.mark.redis]
 
-STRICT = BRIEF + "strict = true\n"
-SLEEP_S = 0.02
+STRICT = (
+    BRIEF
+    + """strict = true
+
+[[suite]]
+name = "toy"
+benchmarks = "benchmarks/bench_*.py"
+paths = ["toy.py"]
+devices = ["cpu-*"]
+timeout = "20s"
+"""
+)
+LOOPS, SLEEP_S = 3_000, 0.02
+"""What the suites do at the base: one pull request changes the benchmark's library, the others the brief command."""
 
 
 @pytest.fixture(scope="module")
@@ -45,15 +58,20 @@ def connected(folder: Path, github: FakeGitHub) -> Iterator[Running]:
 def toy(folder: Path, connected: Running) -> ToyRepository:
     """The repository on that GitHub, with one commit."""
     its = ToyRepository(folder / "forge" / "acme" / "vision.git")
-    its.commit("base", work(SLEEP_S), settings=STRICT)
+    its.commit("base", tree(), settings=STRICT)
     return its
 
 
-def push(toy: ToyRepository, github: FakeGitHub, number: int, sleep_s: float, **pull: object) -> str:
+def tree(*, loops: int = LOOPS, sleep_s: float = SLEEP_S) -> dict[str, str]:
+    """The files of both suites."""
+    return library(loops) | work(sleep_s)
+
+
+def push(toy: ToyRepository, github: FakeGitHub, number: int, files: dict[str, str], **pull: object) -> str:
     """Push a head of a pull request."""
     git = ["git", "-C", str(toy.path)]
     subprocess.run([*git, "checkout", "--quiet", "--detach", "main"], check=True)
-    head = toy.commit(f"{sleep_s} s", work(sleep_s), settings=STRICT)
+    head = toy.commit(f"pull request {number}", files, settings=STRICT)
     subprocess.run([*git, "update-ref", f"refs/pull/{number}/head", head], check=True)
     subprocess.run([*git, "checkout", "--quiet", "main"], check=True)
     github.pull(number, head, "0" * 40, **pull)
@@ -95,7 +113,7 @@ def concluded(github: FakeGitHub, head: str, runs: int = 1) -> bool:
 def test_a_pull_request_from_its_opening_to_its_verdict(
     connected: Running, github: FakeGitHub, toy: ToyRepository
 ) -> None:
-    slow = push(toy, github, 1, 10 * SLEEP_S)
+    slow = push(toy, github, 1, tree(loops=10 * LOOPS))
     github.moods = [Mood(cut_after=True), Mood(status=502)]
     happens(connected, 1, "opened")
     wait_for(lambda: concluded(github, slow), 240)
@@ -133,11 +151,11 @@ def test_of_quick_pushes_the_last_is_measured_and_asked_for_again(
 ) -> None:
     heads = []
     for sleep_s, action in (
-        (1.01 * SLEEP_S, "opened"),  # what is as fast as before takes long to tell
-        (1.02 * SLEEP_S, "synchronize"),
+        (SLEEP_S + 1e-6, "opened"),  # what is as fast as before takes long to tell
+        (SLEEP_S + 2e-6, "synchronize"),
         (10 * SLEEP_S, "synchronize"),
     ):
-        heads.append(push(toy, github, 2, sleep_s))
+        heads.append(push(toy, github, 2, tree(sleep_s=sleep_s)))
         happens(connected, 2, action)
     last = heads[-1]
     wait_for(lambda: concluded(github, last), 240)
@@ -151,7 +169,7 @@ def test_of_quick_pushes_the_last_is_measured_and_asked_for_again(
 def test_what_is_closed_is_measured_no_more_until_it_is_opened_again(
     connected: Running, github: FakeGitHub, toy: ToyRepository
 ) -> None:
-    head = push(toy, github, 3, 10 * SLEEP_S)
+    head = push(toy, github, 3, tree(sleep_s=50 * SLEEP_S))  # long enough to be closed meanwhile
     happens(connected, 3, "opened")
     wait_for(lambda: "in_progress" in states(github, head), 60)
     github.pulls[3]["state"] = "closed"
@@ -167,7 +185,7 @@ def test_what_is_closed_is_measured_no_more_until_it_is_opened_again(
 def test_a_fork_is_measured_once_it_is_approved_and_its_next_push_is_not(
     connected: Running, github: FakeGitHub, toy: ToyRepository
 ) -> None:
-    first = push(toy, github, 4, 10 * SLEEP_S, fork=True)
+    first = push(toy, github, 4, tree(sleep_s=10 * SLEEP_S), fork=True)
     happens(connected, 4, "opened")
     wait_for(lambda: states(github, first) == ["action_required"], 30)
     (asking,) = github.runs_of(first)
@@ -176,6 +194,6 @@ def test_a_fork_is_measured_once_it_is_approved_and_its_next_push_is_not(
     wait_for(lambda: concluded(github, first, 2), 240)
     assert states(github, first) == ["action_required", "failure"]
     assert github.runs_of(first)[-1]["output"]["title"].startswith("1 regressed of ")
-    second = push(toy, github, 4, 20 * SLEEP_S, fork=True)
+    second = push(toy, github, 4, tree(sleep_s=20 * SLEEP_S), fork=True)
     happens(connected, 4, "synchronize")
     wait_for(lambda: states(github, second) == ["action_required"], 30)

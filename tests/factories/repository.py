@@ -27,13 +27,14 @@ name = "acceptance/toy"
 [[suite]]
 name = "brief"
 command = "sh work.sh"
+paths = ["work.sh"]
 devices = ["cpu-*"]
 timeout = "20s"
 
 [gate]
 device_minutes = 1.0
 """
-"""A command that is timed as a whole, `work`: many checks go by in the time that one of benchmark files takes.
+"""A command that is timed as a whole, `work`: three checks go by in the time that one of benchmark files takes.
 
 A machine that other tests share is of grade C, and may need the whole minute for what is plain.
 """

@@ -49,8 +49,8 @@ def find(
     return Found({names[at - 1]: KnownSeries(*its) for at, *its in rows}, dict(known))
 
 
-# Each is looked up by itself, as in projects.commit_ids: a plan that is made while nothing is known of the tables, and
-# kept, must not hold all of a project's series against all that are wanted.
+# Each is looked up by itself, as in projects.making_commits: a plan that is made while nothing is known of the tables,
+# and kept, must not hold all of a project's series against all that are wanted.
 _SERIES = """
     select cast(at as int), its.id, its.unit, its.better
     from (

@@ -107,7 +107,8 @@ def making_commits(
     """Have the commits made where they are new, all at once; yield what waits for their ids by their sha.
 
     What is known of one only now fills what was empty, as with `commit`. Each commit stands in `wanted` once. What the
-    block does before it waits goes on meanwhile; nothing else is asked of the session before that.
+    block does before it waits goes on meanwhile; nothing else is asked of the session before that. Raises as
+    `meanwhile`.
     """
     which = {"project_id": project_id, "shas": [facts.sha for facts in wanted]}
     with meanwhile(session, completed(project_id, wanted), (_COMMIT_IDS, which)) as rows:

@@ -28,7 +28,8 @@ class SeriesKey:
 class NewResult:
     """A result to be stored with its values; `void` are indices into `values`.
 
-    What is stored by the trip that looks for its commit, or for its series, has no `commit_id` or no `series_id` yet.
+    What is stored with its upload has that one's commit, and no `commit_id` here; what is stored by the trip that looks
+    for its series has no `series_id` yet.
     """
 
     series_id: int | None

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import func, select
 
 from app.services.access import Scope
-from app.store.tables import AuditLog, BenchmarkCase, Commit, Outbox, Result, Series, Upload
+from app.store.tables import AuditLog, BenchmarkCase, Commit, Environment, Outbox, Result, Series, Upload
 from tests.factories.posted_results import bound_token, post_results, posted_document, posted_result
 
 pytestmark = pytest.mark.postgres
@@ -113,6 +113,31 @@ def test_line_that_stands_twice_in_a_batch_is_stored_once(post, session):
 def test_two_different_measurements_of_one_commit_are_both_kept(post, session):
     post(old_document(1, posted_result(values=[1.0])), old_document(1, posted_result(values=[2.0])))
     assert (count(session, Result), count(session, Commit)) == (2, 1)
+
+
+def test_one_point_in_two_documents_of_a_batch_is_stored_once(post, session):
+    answers = post(old_document(1), old_document(1, subject="said later")).json()["documents"]
+    assert [(answer["stored"], answer["known"]) for answer in answers] == [(1, 0), (0, 1)]
+    assert count(session, Result) == 1
+
+
+def test_equal_environments_are_one_however_they_are_written_and_each_document_has_its_own(post, session):
+    one, other = {"cpu": "x", "numpy": 2}, {"cpu": "y"}
+    turned = dict(reversed(one.items()))
+    post(*(old_document(day, environment=its) for day, its in enumerate((one, other, turned), 1)))
+    stored = select(Environment.machine).join(Upload, Upload.environment_id == Environment.id).join(Commit)
+    assert session.scalars(stored.order_by(Commit.sha)).all() == [one, other, one]
+    assert count(session, Environment) == 2
+
+
+def test_what_is_there_already_is_known_beside_a_new_series_and_a_refused_document(post, session):
+    post(old_document(1, posted_result("a")))
+    bad, new = posted_result("a", unit="B"), posted_result("b")
+    answers = post(
+        old_document(2, bad), old_document(1, posted_result("a"), subject="said later"), old_document(3, new)
+    ).json()["documents"]
+    assert [answer["status"] for answer in answers] == ["refused", "known", "stored"]
+    assert (count(session, Result), count(session, Commit)) == (2, 2)
 
 
 def test_bad_document_is_refused_with_its_paths_and_keeps_no_other_out(post, session):

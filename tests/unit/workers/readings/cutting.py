@@ -1,5 +1,6 @@
-"""Recordings cut at every place: what is left tells less, and nothing else than the whole."""
+"""Recordings cut at many places, within numbers above all: what is left tells less, and nothing else than the whole."""
 
+import re
 from pathlib import Path
 
 from workers.readings import read
@@ -13,11 +14,15 @@ def fixtures(tool):
 
 
 MOST = 400
-"""Cuts of a text at about the most, an odd number of characters apart: it is read from its beginning for each."""
+"""Cuts of a text within numbers, and as many anywhere, at about the most: it is read from its beginning for each."""
+
+_WITHIN_A_NUMBER = re.compile(r"[0-9.](?=[0-9.])")
 
 
 def ends(text):
-    return range(0, len(text), len(text) // MOST | 1)
+    """Return where to cut: an odd number of characters apart, and within numbers, of which half would be another."""
+    within = [found.end() for found in _WITHIN_A_NUMBER.finditer(text)]
+    return sorted({*range(0, len(text), len(text) // MOST | 1), *within[:: len(within) // MOST | 1]})
 
 
 def assert_every_cut_tells_nothing_else(path):
