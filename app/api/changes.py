@@ -50,7 +50,7 @@ def get_series_changes(
     state: States = (),
     limit: Limit = 1000,
     cursor: Cursor = None,
-    fields: Fields = None,
+    fields: Annotated[Fields, Query(examples=["id,change"])] = None,
 ) -> dict[str, Any]:
     """Return the series' newest change points in the order of its history; the next page has those before."""
     selection = Selection(ChangeAnswer, fields)
@@ -74,7 +74,7 @@ def get_project_changes(
     state: States = (),
     limit: Limit = 1000,
     cursor: Cursor = None,
-    fields: Fields = None,
+    fields: Annotated[Fields, Query(examples=["id,change"])] = None,
 ) -> dict[str, Any]:
     """Return the project's change points, the newest first; a time without an offset is UTC."""
     selection = Selection(ProjectChangeAnswer, fields)

@@ -48,7 +48,7 @@ def get_all(
     before: OlderThan = None,
     limit: FewAtATime = 50,
     cursor: OlderThan = None,
-    fields: Fields = None,
+    fields: Annotated[Fields, Query(examples=["run,head"])] = None,
 ) -> dict[str, Any]:
     """Return the newest runs, measured and posted; `before` and `cursor` say the same."""
     selection = Selection(RunLineAnswer, fields)
@@ -58,7 +58,12 @@ def get_all(
 
 
 @router.get("/{run}", responses=answers(RunAnswer, 404))
-def get_one(session: SessionDep, reader: Reader, run: Run, fields: Fields = None) -> dict[str, Any]:
+def get_one(
+    session: SessionDep,
+    reader: Reader,
+    run: Run,
+    fields: Annotated[Fields, Query(examples=["run,head"])] = None,
+) -> dict[str, Any]:
     """Return a run with its job, worker, environment and invocations, or an upload with its environment."""
     selection = Selection(RunAnswer, fields)
     return selection.of(get_run(session, reader, run))

@@ -103,7 +103,9 @@ def get_trend(
     columns: Annotated[
         int, Query(ge=1, le=10_000, description="Columns of pixels that it is drawn on.")
     ] = COLUMNS,
-    fields: Annotated[Fields, Query(description="Columns of `points` to tell; left out: all.")] = None,
+    fields: Annotated[
+        Fields, Query(description="Columns of `points` to tell; left out: all.", examples=["commit,value"])
+    ] = None,
 ) -> PlainJSON:
     """Return the history of the series on a branch in the order of its commits, and the changes that stand.
 

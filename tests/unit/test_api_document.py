@@ -44,6 +44,23 @@ def test_example_of_an_answer_is_what_its_schema_says(path, method, operation):
             kind_of(content["schema"]["$ref"]).model_validate(content["example"])
 
 
+def keys_within(found):
+    """Return the keys of all objects in a document."""
+    if isinstance(found, dict):
+        return found.keys() | set().union(*map(keys_within, found.values()))
+    return set().union(*map(keys_within, found)) if isinstance(found, list) else set()
+
+
+@pytest.mark.parametrize(("path", "method", "operation"), TOLD)
+def test_example_of_chosen_keys_names_some_of_the_answers(path, method, operation):
+    parameters = [resolved(one) for one in operation.get("parameters", [])]
+    examples = [
+        example for one in parameters if one["name"] == "fields" for example in one["schema"]["examples"]
+    ]
+    answer = keys_within(operation["responses"].get("200"))
+    assert all(set(example.split(",")) <= answer for example in examples)
+
+
 @pytest.mark.parametrize(("path", "method", "operation"), TOLD)
 def test_errors_of_a_route_are_told(path, method, operation):
     responses = operation["responses"]
