@@ -40,6 +40,7 @@ Since = Annotated[
         description="Leaves out what was neither first seen nor moved to another state then or later [UTC]."
     ),
 ]
+ChangeFields = Annotated[Fields, Query(examples=["id,change"])]
 
 
 @router.get("/series/{series_id}/changes", responses=answers(SeriesChangesAnswer, 404))
@@ -50,7 +51,7 @@ def get_series_changes(
     state: States = (),
     limit: Limit = 1000,
     cursor: Cursor = None,
-    fields: Annotated[Fields, Query(examples=["id,change"])] = None,
+    fields: ChangeFields = None,
 ) -> dict[str, Any]:
     """Return the series' newest change points in the order of its history; the next page has those before."""
     selection = Selection(ChangeAnswer, fields)
@@ -74,7 +75,7 @@ def get_project_changes(
     state: States = (),
     limit: Limit = 1000,
     cursor: Cursor = None,
-    fields: Annotated[Fields, Query(examples=["id,change"])] = None,
+    fields: ChangeFields = None,
 ) -> dict[str, Any]:
     """Return the project's change points, the newest first; a time without an offset is UTC."""
     selection = Selection(ProjectChangeAnswer, fields)

@@ -31,6 +31,7 @@ OlderThan = Annotated[
     Name | None, Query(description="Where to go on: `next` of the page before.", examples=["12.7"])
 ]
 OfBenchmark = Annotated[Name | None, Query(description="Only this benchmark's.")]
+RunFields = Annotated[Fields, Query(examples=["run,head"])]
 
 
 @router.get("", responses=answers(RunListAnswer, 400, 404))
@@ -48,7 +49,7 @@ def get_all(
     before: OlderThan = None,
     limit: FewAtATime = 50,
     cursor: OlderThan = None,
-    fields: Annotated[Fields, Query(examples=["run,head"])] = None,
+    fields: RunFields = None,
 ) -> dict[str, Any]:
     """Return the newest runs, measured and posted; `before` and `cursor` say the same."""
     selection = Selection(RunLineAnswer, fields)
@@ -58,12 +59,7 @@ def get_all(
 
 
 @router.get("/{run}", responses=answers(RunAnswer, 404))
-def get_one(
-    session: SessionDep,
-    reader: Reader,
-    run: Run,
-    fields: Annotated[Fields, Query(examples=["run,head"])] = None,
-) -> dict[str, Any]:
+def get_one(session: SessionDep, reader: Reader, run: Run, fields: RunFields = None) -> dict[str, Any]:
     """Return a run with its job, worker, environment and invocations, or an upload with its environment."""
     selection = Selection(RunAnswer, fields)
     return selection.of(get_run(session, reader, run))

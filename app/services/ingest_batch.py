@@ -119,7 +119,7 @@ class _Storing:
     ) -> None:
         """Look up what the documents name."""
         self._session, self._project, self._principal, self._now = session, project, principal, now
-        self._branch = project.branch
+        self._branch = project.branch  # which is not asked for while the connection is busy with commits
         self._documents = [one for one in documents if not one.answer]
         self._environments = _Environments(self._documents)
         self._names = {one.key: list(_names(one.payload)) for one in self._documents}

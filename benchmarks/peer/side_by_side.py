@@ -121,14 +121,14 @@ def in_turns(pair: Pair, ours: Prepare, peers: Prepare, *, each: int, peers_each
     Where the peer's answers are much quicker, more of them are a row: `peers_each`.
     """
     found, warm = Waits(), Waits()
-    n, peers_n = each, peers_each or each
-    _row(pair, ours, n, warm.ours)
+    peers_n = peers_each or each
+    _row(pair, ours, each, warm.ours)
     _row(pair, peers, peers_n, warm.peers)
     for _ in range(TURNS):
-        _row(pair, ours, n, found.ours)
+        _row(pair, ours, each, found.ours)
         _row(pair, peers, peers_n, found.peers)
         _row(pair, peers, peers_n, found.peers)
-        _row(pair, ours, n, found.ours)
+        _row(pair, ours, each, found.ours)
     return found
 
 

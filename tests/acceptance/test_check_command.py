@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.conftest import Check
-from tests.factories.repository import BRIEF, SETTINGS, SPIN, ToyRepository, work
+from tests.factories.repository import SETTINGS, SPIN, ToyRepository
 
 pytestmark = pytest.mark.postgres
 
@@ -61,8 +61,8 @@ def test_slower_head_regresses_with_json_report_and_status(
 
 
 def test_faster_head_passes_and_is_named(toy: ToyRepository, check: Check) -> None:
-    base = toy.commit("base", work(0.2), settings=BRIEF)
-    head = toy.commit("head", work(0.02), settings=BRIEF)
+    base = toy.commit("base", library(30_000), settings=PATIENT)
+    head = toy.commit("head", library(3_000), settings=PATIENT)
     done = check(toy.path, base, head)
     assert done.status == 0, done.out + done.err
     assert "improved" in done.out, done.out + done.err

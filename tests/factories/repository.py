@@ -20,31 +20,6 @@ timeout = "20s"
 device_minutes = {device_minutes}
 """
 
-BRIEF = """
-[project]
-name = "acceptance/toy"
-
-[[suite]]
-name = "brief"
-command = "sh work.sh"
-paths = ["work.sh"]
-devices = ["cpu-*"]
-timeout = "20s"
-
-[gate]
-device_minutes = 1.0
-"""
-"""A command that is timed as a whole, `work`: three checks go by in the time that one of benchmark files takes.
-
-A machine that other tests share is of grade C, and may need the whole minute for what is plain.
-"""
-
-
-def work(sleep_s: float) -> dict[str, str]:
-    """The tree of a commit whose command takes so long [s]."""
-    return {"work.sh": f"sleep {sleep_s}\n"}
-
-
 SPIN = """
 def run(ctx):
     total = 0
