@@ -19,6 +19,7 @@ from app.store.pipeline import in_one_trip
 from app.store.repositories import projects
 from app.store.session import Database, make_engine, take_long
 from app.wiring import Service
+from tests.factories.waiting import wait_for
 
 pytestmark = pytest.mark.postgres
 
@@ -199,9 +200,13 @@ def test_who_interrupts_a_trip_interrupts_the_server_too(
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
         interrupt_long_sleep(service, monkeypatch)
+    wait_for(lambda: not sleeps(service))
+
+
+def sleeps(service: Service) -> bool:
+    """Tell whether the server works on it still; within one transaction it would say always the same."""
     sleeping = (
         "select count(*) from pg_stat_activity where query like '%''interrupted''%' and state = 'active'"
     )
     with service.database.reading() as session:
-        while session.scalar(text(f"{sleeping} and pid <> pg_backend_pid()")):
-            pass
+        return bool(session.scalar(text(f"{sleeping} and pid <> pg_backend_pid()")))
