@@ -18,7 +18,7 @@ from app.services.read_marks import CONTROL_WIDTH, NO_MARKS, TrendMarks, arrival
 from app.services.series_document import unseen_series
 from app.services.visibility import may_see
 from app.store.repositories import trends
-from app.store.repositories.trends import Behind, ChangeRow, History, TrendColumns
+from app.store.repositories.trends import Behind, ChangeRow, Coming, History, TrendColumns
 from app.store.tables import BenchmarkCase, Project, Series
 
 Value = TypeVar("Value")
@@ -182,22 +182,31 @@ def read_trend(
     Raises NotFoundError for a series that is not there or may not be seen, and for a branch that has no history.
     """
     at_once = PER_COLUMN * columns if first == 0 and last is None else 0
-    its = trends.history(session, series_id, branch, most_changes=MOST_CHANGES, at_once=at_once)
-    if its is None or not may_see(reader(), its.project.id):
-        raise unseen_series(series_id)
-    if branch is not None:
-        _refuse_unknown(branch, its)
+    with trends.behind_all(session, series_id, branch, at_once) as coming:
+        its = trends.history(session, series_id, branch, most_changes=MOST_CHANGES)
+        if its is None or not may_see(reader(), its.project.id):
+            raise unseen_series(series_id)
+        if branch is not None:
+            _refuse_unknown(branch, its)
+        n = len(its.columns.values)
+        rows = range(min(first, n), n if last is None else max(min(last + 1, n), min(first, n)))
+        return _trend(session, its, rows, columns, relative, coming)
+
+
+def _trend(
+    session: Session, its: History, rows: range, columns: int, relative: str | None, coming: Coming | None
+) -> Trend:
+    """Return the trend of these rows; what needs nobody's answer is done while what is behind them is still coming."""
     its_changes = sorted(
         (_change(row, its.series.better) for row in its.changes), key=lambda change: change.row
     )
-    n = len(its.columns.values)
-    rows = range(min(first, n), n if last is None else max(min(last + 1, n), min(first, n)))
-    found = arrivals_of(its.columns)
+    n, found = len(its.columns.values), arrivals_of(its.columns)
     around = [change.row for change in its_changes] + [arrival.row for arrival in found]
     kept, newest = _kept(its.columns, around, rows, columns), range(max(n - NEWEST, 0), n)
     asked, controls = sorted({*kept, *newest}), max(1, columns // CONTROL_WIDTH)
-    behind, marks = trends.behind(session, its, asked, rows_to_tell(found), controls)
-    told = _points(its, asked, behind)
+    names = names_of_sources(_those(its.columns.sources, asked))
+    behind, marks = trends.behind(session, its, asked, rows_to_tell(found), controls, coming)
+    told = _points(its.columns, asked, names, behind)
     return Trend(
         its.series,
         its.case,
@@ -229,8 +238,7 @@ def _kept(its: TrendColumns, around: Sequence[int], rows: range, columns: int) -
     return [start + row for row in thinned(*curves, columns, keep=keep)]
 
 
-def _points(its: History, rows: Sequence[int], behind: Behind) -> TrendPoints:
-    columns = its.columns
+def _points(columns: TrendColumns, rows: Sequence[int], names: Sequence[str], behind: Behind) -> TrendPoints:
     return TrendPoints(
         row=rows,
         value=_those(columns.values, rows),
@@ -241,7 +249,7 @@ def _points(its: History, rows: Sequence[int], behind: Behind) -> TrendPoints:
         subject=behind.subject,
         author=behind.author,
         time=behind.time,
-        run=names_of_sources(_those(columns.sources, rows)),
+        run=names,
         flags=behind.flags,
     )
 

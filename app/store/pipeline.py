@@ -32,21 +32,17 @@ READS = "reads"
 """What a session has among its `info` whose statements are each a transaction."""
 
 
-def in_one_trip(
-    session: Session, *statements: Statement, beside: Sequence[Statement] = (), ends: bool = False
-) -> list[Rows]:
+def in_one_trip(session: Session, *statements: Statement, ends: bool = False) -> list[Rows]:
     """Return the rows of every statement; what the session holds back is written before them.
 
     Args:
         session: its transaction is what they run in.
         statements: what is sent.
-        beside: further statements, whose rows come last. In a session whose statements are each a transaction they may
-            run on a second connection at the same time.
         ends: whether the transaction is committed in the same trip. Then nothing else belongs to it, and whoever asks
             is known to be allowed to.
 
     Raises:
-        DBAPIError: SQLAlchemy's own for the first that failed; those after it did not run, but for those beside it.
+        DBAPIError: SQLAlchemy's own for the first that failed; those after it did not run.
     """
     session.flush()
     joining: list[_Joining] = session.info.get(_JOINING, [])
@@ -55,10 +51,7 @@ def in_one_trip(
     engine = session.get_bind()
     is_alone = (reads or ends) and isinstance(engine, Engine) and not session.in_transaction()
     with _of_the_pool(engine.engine) if is_alone else _of_the_session(session) as pooled:
-        if beside and reads and is_alone:
-            answers = _sent_beside(engine.engine, pooled, sent, beside)
-        else:
-            answers = _sent(pooled, [*sent, *beside], begins=not reads, commits=ends)
+        answers = _sent(pooled, sent, session.info.get(_BESIDE, ()), begins=not reads, commits=ends)
     for its, rows in zip(joining, answers, strict=False):
         its.rows = rows
     session.info.pop(_JOINING, None)
@@ -90,10 +83,55 @@ def meanwhile(session: Session, *statements: Statement) -> Iterator[Callable[[],
             _awaited(sent, queries)
 
 
+@contextmanager
+def beside(session: Session, *statements: Statement) -> Iterator[Callable[[], list[Rows]]]:
+    """Have statements run on a second connection while the block asks for other things; yield what gives their rows.
+
+    That is in a session whose statements are each a transaction, and where a connection is to spare; else they are a
+    trip of their own when their rows are wanted. Which has ended when the block has, wanted or not.
+
+    Raises:
+        DBAPIError: as `in_one_trip`, where the rows are wanted; at once where the connection is lost already.
+    """
+    engine = session.get_bind()
+    with ExitStack() as stack:
+        other = None
+        if READS in session.info and isinstance(engine, Engine) and not session.in_transaction():
+            with _of_the_pool(engine.engine):  # which is there for the block then
+                other = stack.enter_context(_spare(engine.engine))
+        if other is None:
+            yield partial(in_one_trip, session, *statements)
+            return
+        queries = _queries(statements)
+        with _told_as_errors_of_sqlalchemy(queries):
+            sent = stack.enter_context(
+                under_way(driver_of(other), prepared_on(other), statements, begins=False)
+            )
+        session.info[_BESIDE] = [sent]
+        try:
+            yield partial(_awaited, sent, queries)
+        except Exception:
+            _end(sent)
+            raise
+        else:
+            _end(sent)
+        finally:
+            del session.info[_BESIDE]
+
+
+_BESIDE = "beside"
+"""Where a session keeps what is under way on its second connection."""
+
+
+def _end(sent: Exchange) -> None:
+    """Have all of it come to its end; nobody wants to know how."""
+    with suppress(psycopg.Error):
+        rows_of(sent)
+
+
 def _awaited(sent: Exchange, queries: str) -> list[Rows]:
     with _told_as_errors_of_sqlalchemy(queries):
-        (rows,) = rows_of(sent)
-        return rows
+        return rows_of(sent)
 
 
 @contextmanager
@@ -122,35 +160,18 @@ def _of_the_session(session: Session) -> Iterator[PoolProxiedConnection]:
             connection.invalidate()  # else the rollback that follows would fail, and its error be told
 
 
-def _sent(pooled: PoolProxiedConnection, statements: Sequence[Statement], **how: bool) -> list[Rows]:
+def _sent(
+    pooled: PoolProxiedConnection, statements: Sequence[Statement], others: Sequence[Exchange], **how: bool
+) -> list[Rows]:
     prepared = prepared_on(pooled)
     with _told_as_errors_of_sqlalchemy(_queries(statements)):
-        return exchange(driver_of(pooled), prepared, statements, **how)
+        return exchange(driver_of(pooled), prepared, statements, beside=others, **how)
 
 
 SECOND = 4
 """Threads that have a second connection at the most: fewer than there are connections, as each waits for it."""
 
 _SECOND = threading.BoundedSemaphore(SECOND)
-
-
-def _sent_beside(
-    engine: Engine,
-    pooled: PoolProxiedConnection,
-    statements: Sequence[Statement],
-    beside: Sequence[Statement],
-) -> list[Rows]:
-    """Return the rows of the statements and of those beside them, which run at the same time if they may."""
-    with _spare(engine) as other:
-        if other is None:
-            return _sent(pooled, [*statements, *beside], begins=False)
-        with (
-            _told_as_errors_of_sqlalchemy(_queries([*statements, *beside])),
-            under_way(driver_of(other), prepared_on(other), beside, begins=False) as second,
-            under_way(driver_of(pooled), prepared_on(pooled), statements, begins=False) as first,
-        ):
-            here, there = rows_of(first, second)
-            return [*here, *there]
 
 
 @contextmanager

@@ -44,6 +44,7 @@ def exchange(
     *,
     begins: bool = True,
     commits: bool = False,
+    beside: Sequence[Exchange] = (),
 ) -> list[Rows]:
     """Return the rows of every statement; where no transaction is under way, one begins.
 
@@ -53,13 +54,13 @@ def exchange(
         statements: what is sent.
         begins: whether that transaction goes on after them; else they are one by themselves.
         commits: whether the transaction is committed after them.
+        beside: what is under way on other connections, and goes on meanwhile.
 
     Raises:
         psycopg.Error: of the first that failed; those after it did not run.
     """
     with under_way(connection, prepared, statements, begins=begins, commits=commits) as its:
-        (rows,) = rows_of(its)
-        return rows
+        return rows_of(its, *beside)
 
 
 class Exchange:
@@ -85,13 +86,19 @@ class Exchange:
         self._talk.close()
 
     @property
+    def is_going(self) -> bool:
+        """Whether any of it is still to come."""
+        return self.rows is None and self.error is None
+
+    @property
     def socket(self) -> int:
         """Where those events are."""
         return self._connection.pgconn.socket
 
     def go_on(self, found: int) -> None:
-        """Go on with the events that there are. Raises psycopg.Error of the first statement that failed."""
-        self._go(lambda: self._talk.send(found))
+        """Go on with the events that there are."""
+        with suppress(psycopg.Error):  # which is kept
+            self._go(lambda: self._talk.send(found))
 
     def give_up(self, reason: BaseException) -> None:
         """Close the connection, unless all has ended; where it is no error, but somebody interrupts, also cancel."""
@@ -108,32 +115,33 @@ class Exchange:
             raise
 
 
-def rows_of(*exchanges: Exchange) -> list[list[Rows]]:
-    """Return the rows of each, once all have ended; none of them waits for another to be read.
+def rows_of(its: Exchange, *beside: Exchange) -> list[Rows]:
+    """Return the rows of every statement, once all have ended; what is `beside` goes on meanwhile.
+
+    A server whose answers nobody reads holds what it has locked, which somebody may wait for that this waits for.
 
     Raises:
         psycopg.Error: of the first statement that failed.
     """
-    for its in exchanges:
-        if its.error is not None:
-            raise its.error
     waiting = select.poll()
-    going = {its.socket: its for its in exchanges if its.rows is None}
-    while going:
-        for socket, its in going.items():
-            waiting.register(socket, its.wanted)
+    going = {one.socket: one for one in (its, *beside) if one.is_going}
+    while its.is_going:
+        for socket, one in going.items():
+            waiting.register(socket, one.wanted)
         try:
             events = waiting.poll()
         except BaseException as error:
-            for its in going.values():
-                its.give_up(error)
+            for one in going.values():
+                one.give_up(error)
             raise
         for socket, found in events:
             going[socket].go_on(found)
-            if going[socket].rows is not None:
+            if not going[socket].is_going:
                 del going[socket]
                 waiting.unregister(socket)
-    return [its.rows or [] for its in exchanges]
+    if its.error is not None:
+        raise its.error
+    return its.rows or []
 
 
 def under_way(

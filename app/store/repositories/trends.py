@@ -7,7 +7,8 @@ an object of each row would take longer than to read them. Texts come as JSON, w
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,10 +17,11 @@ from sqlalchemy.orm import Session
 
 from app.domain.changes import STANDING
 from app.formats.plain_json import WrittenTexts
-from app.store.pipeline import in_one_trip
+from app.store.pipeline import beside, in_one_trip
 from app.store.repositories import trend_marks
 from app.store.repositories.trend_marks import Marks, Sought, real, whole
 from app.store.tables import BenchmarkCase, Commit, Project, Result, Series
+from app.store.wire import Rows
 
 
 @dataclass(frozen=True)
@@ -86,41 +88,44 @@ class History:
     branch: str
     columns: TrendColumns
     changes: tuple[ChangeRow, ...]
-    behind: Behind | None = None
-    """What is behind all of its points; None where that is to be asked for."""
 
 
-def history(
-    session: Session, series_id: int, branch: str | None, *, most_changes: int, at_once: int = 0
-) -> History | None:
+Coming = Callable[[], list[Rows]]
+"""Waits for what is behind all points of a history, if they are not too many."""
+
+
+@contextmanager
+def behind_all(session: Session, series_id: int, branch: str | None, at_once: int) -> Iterator[Coming | None]:
+    """Have gathered what is behind all points of a history, if they are at most so many, while the block asks for them.
+
+    None where none are wanted at once.
+    """
+    if at_once == 0:
+        yield None
+        return
+    with beside(session, (_BEHIND_WHOLE, {"id": series_id, "branch": branch, "at_once": at_once})) as coming:
+        yield coming
+
+
+def history(session: Session, series_id: int, branch: str | None, *, most_changes: int) -> History | None:
     """Return the series' history on a branch, with the newest so many changes that stand; None where it is not there.
 
-    Without a branch it is the project's own, or where the series has nothing there, the longest. If it has at most
-    `at_once` points, what is behind them is fetched with it.
+    Without a branch it is the project's own, or where the series has nothing there, the longest.
     """
-    which = {
-        "id": series_id,
-        "branch": branch,
-        "limit": most_changes,
-        "at_once": at_once,
-    }
+    which = {"id": series_id, "branch": branch, "limit": most_changes}
     told = [(query, which) for query in (_HEAD, _COLUMNS, _CHANGES)]
-    heads, columns, changes, *behind = in_one_trip(
-        session, *told, beside=[(_BEHIND_WHOLE, which)] if at_once else ()
-    )
+    heads, columns, changes = in_one_trip(session, *told)
     if not heads:
         return None
     series, case, project, branches, its_branch = _head(heads[0])
-    its_columns = _columns(columns[0])
     return History(
         series,
         case,
         project,
         branches,
         its_branch or branch or project.branch,
-        its_columns,
+        _columns(columns[0]),
         tuple(map(ChangeRow._make, changes)),
-        _behind_of(behind[0][0], its_columns.result_ids) if behind else None,
     )
 
 
@@ -224,11 +229,22 @@ _CHANGES = f"""
 
 
 def behind(
-    session: Session, its: History, rows: Sequence[int], arrived: Sequence[int], controls: int
+    session: Session,
+    its: History,
+    rows: Sequence[int],
+    arrived: Sequence[int],
+    controls: int,
+    coming: Coming | None = None,
 ) -> tuple[Behind, Marks]:
     """Return what is behind these rows of the history, in their order, and what is to be marked beside them.
 
-    `rows` ascend; `arrived` are rows whose machines are to be told, `controls` is how many values of the control are.
+    Args:
+        session: the session.
+        its: the history.
+        rows: those rows, which ascend.
+        arrived: rows whose machines are to be told.
+        controls: how many values of the control are.
+        coming: waits for what is behind all rows, where that is under way.
     """
     if not rows:
         return Behind(), Marks()
@@ -244,18 +260,23 @@ def behind(
         results=[ids[row] for row in measured],
         arrived=[ids[row] for row in arrived],
     )
-    beside = trend_marks.statements(sought)
-    if its.behind is not None and len(rows) == len(ids):
-        return its.behind, trend_marks.marks(sought, in_one_trip(session, *beside) if beside else ())
-    shown, which = _shown(its, rows)
-    project = {"project": its.project.id}
-    (found,), *answers = in_one_trip(session, (_behind(shown), which | project), *beside)
-    told = _behind_of(found, [ids[row] for row in rows])
-    if told is None:
-        which = {"ids": [ids[row] for row in rows]}
-        ((found,),) = in_one_trip(session, (_behind(_OF_RESULTS), which | project))
-        told = _behind_of(found, whole(found[0]))
-    return told or Behind(), trend_marks.marks(sought, answers)
+    marked = trend_marks.statements(sought)
+    if coming is not None and len(rows) == len(ids):
+        answers = in_one_trip(session, *marked) if marked else []
+        told = _behind_of(coming()[0][0], ids)
+    else:
+        shown, which = _shown(its, rows)
+        query = _behind(shown), which | {"project": its.project.id}
+        (found,), *answers = in_one_trip(session, query, *marked)
+        told = _behind_of(found, [ids[row] for row in rows])
+    return told or _behind_these(session, its, rows), trend_marks.marks(sought, answers)
+
+
+def _behind_these(session: Session, its: History, rows: Sequence[int]) -> Behind:
+    """Return the same for rows whose results are not in the places any more in which they were found."""
+    which = {"ids": [its.columns.result_ids[row] for row in rows], "project": its.project.id}
+    ((found,),) = in_one_trip(session, (_behind(_OF_RESULTS), which))
+    return _behind_of(found, whole(found[0])) or Behind()
 
 
 def _behind_of(found: Sequence[Any], result_ids: Sequence[int]) -> Behind | None:
