@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from app.config import ServiceSettings
 from app.store.repositories import clock, fleet, outbox, runs
 from app.store.repositories.runs import InvocationTimes
-from app.store.tables import Attempt, Device
+from app.store.tables import Device, Run
 
 if TYPE_CHECKING:
     from app.integrations.dcgm import Prometheus
@@ -65,10 +65,9 @@ class Question:
     agent_ahead_s: float | None
 
 
-def want_activity(session: Session, attempt: Attempt) -> None:
-    """Have it asked what the attempt's devices did, where DCGM may know."""
-    run = runs.of_attempt(session, attempt.id)
-    if run is not None and _gpus(session, attempt):
+def want_activity(session: Session, run: Run, devices: Sequence[Device]) -> None:
+    """Have it asked what the run's devices did, where DCGM may know."""
+    if _gpus(devices):
         _announce(session, run.id)
 
 
@@ -88,7 +87,8 @@ def question_of(session: Session, run_id: int) -> Question | None:
     if context is None:
         return None
     told, now = context.run.activity or {}, clock.now(session)
-    devices = [device for device in _gpus(session, context.attempt) if _is_due(told, device.hardware_id, now)]
+    gpus = _gpus(fleet.devices_of_lease(session, context.attempt.lease_id))
+    devices = [device for device in gpus if _is_due(told, device.hardware_id, now)]
     times = runs.times_of(session, run_id) if devices else []
     windows = tuple((one.started_at, one.ended_at) for one in times if not one.is_void)
     if not windows:
@@ -176,8 +176,8 @@ def _seconds(start: datetime, end: datetime) -> float:
     return (end - start).total_seconds()
 
 
-def _gpus(session: Session, attempt: Attempt) -> Sequence[Device]:
-    return [device for device in fleet.devices_of_lease(session, attempt.lease_id) if device.kind == KIND]
+def _gpus(devices: Sequence[Device]) -> Sequence[Device]:
+    return [device for device in devices if device.kind == KIND]
 
 
 def _is_due(told: Mapping[str, Document], hardware_id: str, now: datetime) -> bool:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Unpack
 
 from sqlalchemy.orm import Session
 
-from app.store.repositories import awaiting, notify, outbox
+from app.store.repositories import awaiting, outbox
 
 TOPIC = "check.show"
 
 
 def check_moved(session: Session, check_id: int) -> None:
     """Tell that something of a check is new; many such words at once are one message to the forge."""
-    notify.check_changed(session, check_id)
-    if awaiting.is_awaited(session, check_id):
-        want_showing(session, check_id)
+    show_awaited(session, awaiting.wake(session, check_id))
+
+
+def show_awaited(session: Session, woken: Iterable[awaiting.Woken]) -> None:
+    """Have the forge told of those of the checks that it waits for."""
+    for check in woken:
+        if check.is_awaited:
+            want_showing(session, check.id)
 
 
 def want_showing(session: Session, check_id: int, **when: Unpack[outbox.When]) -> None:

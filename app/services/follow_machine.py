@@ -20,8 +20,8 @@ from app.analysis.health import Health, HealthState, health_of, keeps_off
 from app.analysis.machine import has_drifted
 from app.domain.incidents import MEMORY_ERRORS, IncidentEnd, IncidentKind
 from app.services.quarantine import begin_incident, object_of, quarantine
-from app.store.repositories import access, clock, fleet, incidents, machines
-from app.store.tables import Attempt, Device, Epoch, Run
+from app.store.repositories import access, clock, incidents, machines
+from app.store.tables import Device, Epoch, Run
 from workers.protocol import ControlResult, Prepared
 
 NEVER_ALONE = ("cpu",)
@@ -35,11 +35,10 @@ SHORTEST_S, LONGEST_S = 1e-12, 1e6
 Machine = dict[str, Any]
 
 
-def note_machine(session: Session, attempt: Attempt, run: Run, message: Prepared) -> None:
+def note_machine(session: Session, devices: Sequence[Device], run: Run, message: Prepared) -> None:
     """Begin an epoch of each device of the run whose machine is another than before."""
     if not message.machine_hash:
         return
-    devices = fleet.devices_of_lease(session, attempt.lease_id)
     for device, (machine, its_hash) in zip(devices, _machines(message, len(devices)), strict=True):
         last = machines.last_epoch(session, device.id)
         if last is None:
@@ -94,7 +93,7 @@ def differences(before: Machine, after: Machine) -> dict[str, list[Any]]:
 
 
 def note_control(
-    session: Session, attempt: Attempt, run: Run, moment: str, result: ControlResult | None
+    session: Session, devices: Sequence[Device], run: Run, moment: str, result: ControlResult | None
 ) -> None:
     """Store a result of the control for each device of the run; one from its start is held against its past.
 
@@ -102,7 +101,6 @@ def note_control(
     """
     if result is None or not (result.probes or result.unavailable):
         return
-    devices = fleet.devices_of_lease(session, attempt.lease_id)
     for index, device in enumerate(devices):
         of_device = result_of_device(result, index, len(devices))
         if moment == "start" and not result.disturbed:

@@ -24,8 +24,8 @@ from app.analysis.validity import Arm, ArmOutcome, Failure, failure_of
 from app.domain.results import Better
 from app.domain.verdicts import Verdict
 from app.services.voids import is_void
-from app.services.weigh_device import latest_grade
-from app.store.repositories import clock, machines, runs
+from app.services.weigh_device import grade_of_run
+from app.store.repositories import clock, runs
 from app.store.repositories.runs import ArmValue
 from app.store.tables import Job, Run
 from app.store.tables import Verdict as VerdictRow
@@ -59,7 +59,7 @@ def judge_run(session: Session, job: Job, run: Run, *, ended: str | None = None)
             cases.append(_examine(job, run, rows, values[case_id], ended))
     found = _discoveries(session, job, run, cases)
     attribution = attribute(Seen(cast("Arm", arm), gates) for arm, gates in runs.gates_of(session, run.id))
-    grade = latest_grade(session, machines.devices_of_runs(session, [run.id]).get(run.id, []))
+    grade = grade_of_run(session, run.id)
     # No query from here on: it would flush half of a row, and a settled row stays as it is.
     for case in cases:
         _judge_case(run, case, found, _Machine(grade, attribution), now)

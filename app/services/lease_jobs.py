@@ -6,6 +6,7 @@ transaction; a lease that was swept before can change nothing any more.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from sqlalchemy.orm import Session
@@ -15,7 +16,7 @@ from app.domain.errors import ConflictError, StaleLeaseError
 from app.domain.jobs import JobState, Outcome, backoff_s
 from app.services.access import Principal, Scope
 from app.services.ask_activity import want_activity
-from app.services.check_moved import check_moved
+from app.services.check_moved import show_awaited
 from app.services.device_purpose import Purpose, purpose_of
 from app.services.follow_machine import note_control
 from app.services.judge_run import judge_run
@@ -24,8 +25,20 @@ from app.services.metrics.counted import count, observe_claim
 from app.services.publish import publish_run
 from app.services.quarantine import QUARANTINED
 from app.services.weigh_device import weigh_device
-from app.store.repositories import access, clock, fleet, jobs, leases, notify, outbox, restorations, runs
+from app.store.repositories import (
+    access,
+    awaiting,
+    clock,
+    fleet,
+    jobs,
+    leases,
+    notify,
+    outbox,
+    restorations,
+    runs,
+)
 from app.store.repositories import checks as check_rows
+from app.store.repositories.leases import Held
 from app.store.tables import Attempt, Device, Job, Run, Worker
 from workers import logs, protocol
 
@@ -66,7 +79,7 @@ def claim_job(
     )
     lost = leases.unbeaten(session, worker.id, message.hardware_ids, pools)
     if lost is not None:
-        return _lease_message(session, *lost)
+        return _lease_message(lost, leases.hardware_of_lease(session, lost.attempt.lease_id))
     free = leases.free_devices(session, worker.id, message.hardware_ids)
     for device_class in dict.fromkeys(device.device_class for device in free):
         devices = [device for device in free if device.device_class == device_class]
@@ -90,7 +103,7 @@ def sign_off(session: Session, message: protocol.SignOff) -> None:
     """
     worker = _worker(session, message)
     fleet.touch(session, worker.id)
-    worker.left_at = clock.now(session)
+    worker.left_at = clock.in_time()
 
 
 def _calibration(
@@ -111,7 +124,7 @@ def beat(
     job = leases.extend(session, lease_id, settings.lease_ttl)
     if job is None:
         raise stale(lease_id)
-    _, attempt = require_lease(session, lease_id)
+    attempt = require_lease(session, lease_id).attempt
     changed = (attempt.phase, attempt.detail) != (str(message.phase), message.detail)
     attempt.phase, attempt.detail, attempt.device_s = str(message.phase), message.detail, message.device_s
     fleet.touch(session, attempt.worker_id)
@@ -131,23 +144,22 @@ def finish_lease(session: Session, lease_id: str, message: protocol.Finish) -> N
         return
     if held is None:
         raise stale(lease_id)
-    job, attempt = held
-    run = runs.of_attempt(session, attempt.id)
-    assert run is not None
+    job, attempt, run = held
     logs.bind(job_id=job.id, run_id=run.id, worker=attempt.worker_id)
-    if message.outcome in MEASURED and _was_refused(session, job, attempt, run):
+    devices = fleet.devices_of_lease(session, lease_id)
+    if message.outcome in MEASURED and _was_refused(job, run, devices):
         message = message.model_copy(update=REFUSED)
         job.max_attempts += 1  # it was the machine that failed, and each fails so only once
     outcome = Outcome(message.outcome)
     attempt.device_s = max(attempt.device_s, message.device_s)
-    _end_attempt(session, attempt, outcome, message.reason, message.message, message.log_tail)
+    _end_attempt(attempt, outcome, message.reason, message.message, message.log_tail)
+    want_activity(session, run, devices)
     job.log_tail = message.log_tail or None
-    note_control(session, attempt, run, "end", message.control)
-    leases.release_devices(session, lease_id)
+    note_control(session, devices, run, "end", message.control)
     if job.cancel_requested_at is not None:
         end_job(session, job, JobState.CANCELLED, reason=message.reason or "cancelled")
     elif outcome in MEASURED:
-        _publish(session, job, attempt, run, message.control)
+        _publish(session, held, devices, message.control)
         end_job(session, job, JobState.SUCCEEDED, reason=message.reason, message=message.message)
     elif outcome in (Outcome.INFRA_FAILED, Outcome.CONTAMINATED) and message.retryable:
         _requeue_or_fail(session, job, message.reason, message.message)
@@ -181,12 +193,12 @@ def _why_not_in_time(job: Job) -> str:
     return "no device was free in time"
 
 
-def require_lease(session: Session, lease_id: str) -> tuple[Job, Attempt]:
-    """Lock and return the job and attempt of the lease. Raises StaleLeaseError when it has ended."""
+def require_lease(session: Session, lease_id: str) -> Held:
+    """Lock the job of the lease and return what it is of. Raises StaleLeaseError when it has ended."""
     held = leases.held_by(session, lease_id)
     if held is None:
         raise stale(lease_id)
-    logs.bind(job_id=held[0].id, worker=held[1].worker_id)
+    logs.bind(job_id=held.job.id, worker=held.attempt.worker_id)
     return held
 
 
@@ -197,21 +209,20 @@ def stale(lease_id: str) -> StaleLeaseError:
 
 def end_job(session: Session, job: Job, state: JobState, *, reason: str = "", message: str = "") -> None:
     """Move the job to a terminal state and have its checks looked at."""
-    now = clock.now(session)
     job.state, job.reason, job.message = state, reason or None, message or None
-    job.finished_at, job.lease_until = now, None
+    job.finished_at, job.lease_until = clock.in_time(), None
     session.flush()
     if job.lease_id is not None:
         leases.release_devices(session, job.lease_id)
-    for check in check_rows.of_job(session, job.id):
+    woken = awaiting.wake_of_job(session, job.id)
+    for check in woken:
         outbox.put_again(session, "check.conclude", f"check.conclude/{check.id}", {"check_id": check.id})
-        check_moved(session, check.id)
+    show_awaited(session, woken)
 
 
 def announce(session: Session, job: Job) -> None:
     """Tell whoever watches the job's checks that something moved."""
-    for check in check_rows.of_job(session, job.id):
-        check_moved(session, check.id)
+    show_awaited(session, awaiting.wake_of_job(session, job.id))
 
 
 def hint(session: Session, job: Job, *, delay_s: float = 0.0) -> None:
@@ -235,23 +246,21 @@ def _lease(
 ) -> protocol.Lease:
     longest = timedelta(seconds=settings.attempt_limit_s)
     attempt = leases.lease(session, job, worker, devices, settings.lease_ttl, longest)
-    session.add(Run(project_id=job.project_id, job_id=job.id, attempt_id=attempt.id))
+    run = Run(project_id=job.project_id, job_id=job.id, attempt_id=attempt.id)
+    session.add(run)
     session.flush()
-    for check in check_rows.of_job(session, job.id):
-        check.state = "running"
+    check_rows.begin(session, job.id)
     announce(session, job)
-    message = _lease_message(session, job, attempt)
     observe_claim(session, job, attempt)
-    return message
+    return _lease_message(Held(job, attempt, run), [device.hardware_id for device in devices])
 
 
-def _lease_message(session: Session, job: Job, attempt: Attempt) -> protocol.Lease:
-    run = runs.of_attempt(session, attempt.id)
-    assert run is not None
+def _lease_message(held: Held, hardware_ids: list[str]) -> protocol.Lease:
+    job, attempt, run = held
     spec = protocol.JobSpec(
         job_id=job.id,
         device_class=job.device_class,
-        hardware_ids=leases.hardware_of_lease(session, attempt.lease_id),
+        hardware_ids=hardware_ids,
         budget_s=job.budget_s,
         max_pairs=job.max_pairs,
         **job.spec,
@@ -265,35 +274,33 @@ def _has_finished(session: Session, lease_id: str) -> bool:
     return attempt is not None and attempt.outcome not in (None, Outcome.LOST)
 
 
-def _end_attempt(
-    session: Session, attempt: Attempt, outcome: Outcome, reason: str, message: str, log_tail: str
-) -> None:
+def _end_attempt(attempt: Attempt, outcome: Outcome, reason: str, message: str, log_tail: str) -> None:
     attempt.outcome, attempt.reason = str(outcome), reason or None
     attempt.message, attempt.log_tail = message or None, log_tail or None
-    attempt.ended_at = clock.now(session)
-    want_activity(session, attempt)
+    attempt.ended_at = clock.in_time()
 
 
-def _was_refused(session: Session, job: Job, attempt: Attempt, run: Run) -> bool:
+def _was_refused(job: Job, run: Run, devices: Sequence[Device]) -> bool:
     """Tell whether nothing was measured because the run's start put one of its devices into quarantine."""
     return (
         purpose_of(job) is not Purpose.CALIBRATE
         and run.prepared_at is not None
         and run.n_gating is None
-        and any(d.health == QUARANTINED for d in fleet.devices_of_lease(session, attempt.lease_id))
+        and any(device.health == QUARANTINED for device in devices)
     )
 
 
 def _publish(
-    session: Session, job: Job, attempt: Attempt, run: Run, control: protocol.ControlResult | None
+    session: Session, held: Held, devices: Sequence[Device], control: protocol.ControlResult | None
 ) -> None:
     """Publish what was measured; no more pairs will come for what the agent left open.
 
     A self check is no point of a history: it would tell every commit that it is made of twice, and on quiet nights.
     """
+    job, attempt, run = held
     if attempt.outcome == Outcome.OK:
         judge_run(session, job, run, ended=attempt.reason or "agent_ended")
-        weigh_device(session, job, attempt, run, control)
+        weigh_device(session, job, devices, run, control)
     if purpose_of(job) not in (Purpose.SELF_CHECK, Purpose.CALIBRATE):
         publish_run(session, run)
 
@@ -304,10 +311,12 @@ def _requeue_or_fail(
     if job.attempt >= job.max_attempts:
         end_job(session, job, JobState.FAILED, reason=reason or "attempts_used_up", message=message)
         return
+    if job.lease_id is not None:
+        leases.release_devices(session, job.lease_id)
     delay = backoff_s(job.attempt) if wait_s is None else wait_s
     job.state, job.lease_id, job.lease_until = JobState.QUEUED, None, None
     job.reason, job.message = reason or None, message or None
-    job.not_before = clock.now(session, plus_s=delay)
+    job.not_before = clock.in_time(timedelta(seconds=delay))
     session.flush()
     hint(session, job, delay_s=delay)
     announce(session, job)
@@ -319,7 +328,10 @@ def _end_lost(session: Session, settings: ServiceSettings, job: Job, reason: str
     lease_id = job.lease_id
     attempt = leases.attempt_of_lease(session, lease_id)
     assert attempt is not None
-    _end_attempt(session, attempt, Outcome.LOST, reason, message, "")
+    _end_attempt(attempt, Outcome.LOST, reason, message, "")
+    run = runs.of_attempt(session, attempt.id)
+    assert run is not None
+    want_activity(session, run, fleet.devices_of_lease(session, lease_id))
     # An agent that still beats holds on until its next heartbeat is refused, at most self-fence from now.
     rest_until = max(job.lease_until, clock.now(session)) + timedelta(seconds=settings.reassign_grace_s)
     leases.release_devices(session, lease_id, rest_until=rest_until)

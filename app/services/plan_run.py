@@ -42,22 +42,20 @@ def plan_run(session: Session, lease_id: str, message: Prepared) -> OpenCases:
 
     Posting it again changes nothing. Raises StaleLeaseError when the lease has ended.
     """
-    job, attempt = require_lease(session, lease_id)
-    run = runs.of_attempt(session, attempt.id)
-    assert run is not None
+    job, _, run = require_lease(session, lease_id)
     logs.bind(run_id=run.id)
     if run.prepared_at is None:
         planned = plan_cases(job.suite, message)
         _store_preparation(session, run, message)
-        note_machine(session, attempt, run, message)
-        note_control(session, attempt, run, "start", message.control)
         devices = fleet.devices_of_lease(session, lease_id)
+        note_machine(session, devices, run, message)
+        note_control(session, devices, run, "start", message.control)
         if not any(device.health == QUARANTINED for device in devices):
             given = circumstances(job, devices, message.idle)
             _store_plan(session, job, run, _some(planned, job.policy.get("most_cases")), given)
         session.flush()
         announce(session, job)
-    return open_cases(session, job, run, runs.cases_of(session, run.id))
+    return open_cases(session, job, run, runs.planned(session, run.id).cases)
 
 
 def _some(planned: list[PlannedCase], most: int | None) -> list[PlannedCase]:
@@ -71,7 +69,7 @@ def _store_preparation(session: Session, run: Run, message: Prepared) -> None:
     run.environment_id = environment.id
     run.idle = message.idle
     run.order_seed, run.device_s = message.order_seed, message.device_s
-    run.prepared_at = clock.now(session)
+    run.prepared_at = clock.in_time()
     keep = {"status", "reason", "log_tail", "software"}
     run.arms = {report.arm: report.model_dump(include=keep) for report in message.arms}
 

@@ -72,18 +72,16 @@ def record_invocation(session: Session, lease_id: str, message: Invocation, body
         ConflictError: another document was stored under the same key.
         PayloadError: it names a case that is not in the run's plan.
     """
-    job, attempt = require_lease(session, lease_id)
-    run = runs.of_attempt(session, attempt.id)
-    assert run is not None
+    job, attempt, run = require_lease(session, lease_id)
     logs.bind(run_id=run.id)
     if run.prepared_at is None:
         raise ConflictError("the arms were not prepared yet: post `prepared` first", code="not_prepared")
-    planned = runs.cases_of(session, run.id)
-    cases = _cases(planned, message)
+    plan = runs.planned(session, run.id)
+    cases = _cases(plan.cases, message)
     devices = fleet.devices_of_lease(session, lease_id)
-    used = _Used(devices, circumstances(job, devices, run.idle))
+    used = _Used(devices, circumstances(job, devices, run.idle), plan.units)
     if _store(session, run, message, cases, hashlib.sha256(body).hexdigest(), used):
-        note_control(session, attempt, run, "block", message.control)
+        note_control(session, devices, run, "block", message.control)
         note_errors(session, devices, message.telemetry)
         run.device_s = max(run.device_s, message.device_s)
         attempt.device_s = run.device_s
@@ -92,15 +90,16 @@ def record_invocation(session: Session, lease_id: str, message: Invocation, body
             judge_run(session, job, run)
         if message.block_complete or _ends_pair(message.position):
             announce(session, job)
-    return open_cases(session, job, run, planned)
+    return open_cases(session, job, run, plan.cases)
 
 
 @dataclass(frozen=True)
 class _Used:
-    """The devices of a run, and what its derived values rest on."""
+    """The devices of a run, what its derived values rest on, and the unit of each (case, metric) of its plan."""
 
     devices: Sequence[Device]
     given: Circumstances
+    units: dict[tuple[int, str], str]
 
 
 def _ends_pair(position: int) -> bool:
@@ -156,9 +155,10 @@ def _store(
         _timing(stored.id, measured, case, signs_of_case(measured, used.devices, readings))
         for measured, case in cases
     ]
-    units = runs.units_of(session, run.id)
-    complete = _with_derived(session, stored, cases, units, used.given)
-    estimates = [row for measured, case in complete for row in _estimates(stored.id, measured, case, units)]
+    complete = _with_derived(session, stored, cases, used)
+    estimates = [
+        row for measured, case in complete for row in _estimates(stored.id, measured, case, used.units)
+    ]
     runs.add_measurements(session, timings, estimates)
     return True
 
@@ -167,8 +167,7 @@ def _with_derived(
     session: Session,
     stored: InvocationRow,
     cases: list[tuple[CaseMeasurement, BenchmarkCase]],
-    units: dict[tuple[int, str], str],
-    given: Circumstances,
+    used: _Used,
 ) -> list[tuple[CaseMeasurement, BenchmarkCase]]:
     """Return the measurements with the metrics that are made of them.
 
@@ -176,14 +175,14 @@ def _with_derived(
     and say nothing of those that are.
     """
     planned: dict[int, dict[str, str]] = defaultdict(dict)
-    for (case_id, metric), unit in units.items():
+    for (case_id, metric), unit in used.units.items():
         planned[case_id][metric] = unit
     complete: list[tuple[CaseMeasurement, BenchmarkCase]] = []
     made_of: dict[tuple[int, str], Derived] = {}
     for measured, case in cases:
         reported = {value.metric for value in measured.values}
         wanted = {metric: unit for metric, unit in planned[case.id].items() if metric not in reported}
-        values, made = derived_values(given, measured, wanted)
+        values, made = derived_values(used.given, measured, wanted)
         complete.append((measured.model_copy(update={"values": [*measured.values, *values]}), case))
         made_of |= {(case.id, metric): derived for metric, derived in made.items()}
     if made_of and not is_wholly_void(stored):

@@ -15,8 +15,8 @@ from app.domain.verdicts import Verdict
 from app.services.device_purpose import Purpose, purpose_of
 from app.services.follow_machine import health_of_device, may_get_well, result_of_device
 from app.services.quarantine import release
-from app.store.repositories import fleet, machines, runs
-from app.store.tables import Attempt, Device, Job, Run, SelfCheck
+from app.store.repositories import machines, runs
+from app.store.tables import Device, Job, Run, SelfCheck
 from workers.protocol import ControlResult
 
 ALARMS = (Verdict.REGRESSED, Verdict.IMPROVED)
@@ -34,11 +34,10 @@ SHARED = 0.25
 
 
 def weigh_device(
-    session: Session, job: Job, attempt: Attempt, run: Run, control: ControlResult | None
+    session: Session, job: Job, devices: Sequence[Device], run: Run, control: ControlResult | None
 ) -> None:
     """Store what a job that was for a device, and that came to its end, says of it; other jobs say nothing here."""
     purpose = purpose_of(job)
-    devices = fleet.devices_of_lease(session, attempt.lease_id)
     if purpose is Purpose.SELF_CHECK and len(devices) == 1:
         _grade(session, devices[0], run)
     if purpose is Purpose.CALIBRATE and control is not None:
@@ -106,8 +105,8 @@ def _stood(clocks_hz: Sequence[list[float]]) -> bool:
     return all(clocks_hz) and max(map(max, clocks_hz)) / min(map(min, clocks_hz)) - 1 <= STEADY
 
 
-def latest_grade(session: Session, device_ids: Sequence[int]) -> Grade | None:
-    """Return the worst grade that these devices' newest self checks gave; None while one has none."""
-    checks = [machines.last_self_check(session, device_id) for device_id in device_ids]
-    grades = [cast("Grade", check.grade) for check in checks if check is not None]
-    return max(grades) if grades and len(grades) == len(checks) else None
+def grade_of_run(session: Session, run_id: int) -> Grade | None:
+    """Return the worst grade that the newest self checks of the run's devices gave; None while one has none."""
+    told = machines.grades_of_run(session, run_id)
+    grades = [cast("Grade", grade) for grade in told if grade is not None]
+    return max(grades) if grades and len(grades) == len(told) else None

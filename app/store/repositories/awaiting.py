@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from sqlalchemy import exists, func, or_, select
+from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 
+from app.store.pipeline import in_one_trip
+from app.store.repositories.notify import CHANNEL
 from app.store.repositories.targets import RUN_KEY
 from app.store.tables import Check, MergeGroup, PullRequest, Repository, Target
 
@@ -23,9 +25,33 @@ def of_check(session: Session, kind: type[Awaiting], check_id: int) -> tuple[Awa
     return None if its is None else (its, session.get_one(Repository, its.repository_id))
 
 
-def is_awaited(session: Session, check_id: int) -> bool:
-    """Say whether anything waits for a check."""
-    return bool(session.scalar(select(or_(*(exists().where(kind.check_id == check_id) for kind in KINDS)))))
+class Woken(NamedTuple):
+    """A check of which something is new, and whether anything on the forge waits for it."""
+
+    id: int
+    is_awaited: bool
+
+
+def wake(session: Session, check_id: int) -> list[Woken]:
+    """Wake whoever watches this check, when the transaction commits; return it."""
+    return _woken(session, "id = %(id)s", check_id)
+
+
+def wake_of_job(session: Session, job_id: int) -> list[Woken]:
+    """Wake whoever watches the checks that need this job, when the transaction commits; return these checks."""
+    return _woken(session, "request_id in (select request_id from request_job where job_id = %(id)s)", job_id)
+
+
+def _woken(session: Session, which: str, id_: int) -> list[Woken]:
+    statement = f"""
+        select id,
+          exists (select from pull_request where check_id = "check".id)
+            or exists (select from merge_group where check_id = "check".id),
+          pg_notify('{CHANNEL}', 'check:' || id)
+        from "check" where {which} order by id
+    """  # noqa: S608  # nothing of it is anybody's but ours
+    (rows,) = in_one_trip(session, (statement, {"id": id_}))
+    return [Woken(check_id, is_awaited) for check_id, is_awaited, _ in rows]
 
 
 def unshown(session: Session) -> Sequence[int]:

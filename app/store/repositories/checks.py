@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
@@ -64,6 +64,14 @@ def of_job(session: Session, job_id: int) -> Sequence[Check]:
         .join(RequestJob, RequestJob.request_id == Check.request_id)
         .where(RequestJob.job_id == job_id)
     ).all()
+
+
+def begin(session: Session, job_id: int) -> None:
+    """Note of the checks that need this job that something of them is measured."""
+    of_job = select(RequestJob.request_id).where(RequestJob.job_id == job_id)
+    session.execute(
+        update(Check).where(Check.request_id.in_(of_job), Check.state != "running").values(state="running")
+    )
 
 
 def with_context(session: Session, check_id: int) -> tuple[Check, Project, Commit, Commit] | None:

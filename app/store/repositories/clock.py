@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
@@ -18,3 +19,8 @@ def now(session: Session, *, plus_s: float = 0.0) -> datetime:
 def later(seconds: float) -> ColumnElement[datetime]:
     """Return the database's time at the statement that this is part of, and so many seconds."""
     return func.clock_timestamp() + timedelta(seconds=seconds)
+
+
+def in_time(after: timedelta = timedelta(0)) -> Any:
+    """Return the same for a column of a row, which is written with it; to ask for it first would be one more trip."""
+    return func.clock_timestamp() + after

@@ -10,13 +10,14 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, exists, func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
 from app.domain.jobs import HELD, JobState
 from app.store.repositories import clock
-from app.store.tables import Attempt, Device, Job, LeaseDevice, Worker
+from app.store.tables import Attempt, Device, Job, LeaseDevice, Run, Worker
 
 OF_ANY_POOL = ("calibrate", "self_check")
 """Purposes of jobs that either pool may do for its own devices."""
@@ -115,8 +116,7 @@ def lease(
     job.state = JobState.LEASED
     job.lease_id = lease_id
     job.attempt += 1
-    now = clock.now(session)
-    job.lease_until, job.attempt_until = now + ttl, now + longest
+    job.lease_until, job.attempt_until = clock.in_time(ttl), clock.in_time(longest)
     attempt = Attempt(job_id=job.id, number=job.attempt, lease_id=lease_id, worker_id=worker.id)
     session.add(attempt)
     session.add_all(LeaseDevice(lease_id=lease_id, device_id=device.id) for device in devices)
@@ -124,16 +124,15 @@ def lease(
     return attempt
 
 
-def unbeaten(
-    session: Session, worker_id: int, hardware_ids: Sequence[str], pools: Pools
-) -> tuple[Job, Attempt] | None:
+def unbeaten(session: Session, worker_id: int, hardware_ids: Sequence[str], pools: Pools) -> Held | None:
     """Return a lease that the worker was given but never heard of, if it is of one of these devices.
 
     An agent that asks for work holds none: the answer to its last claim was lost, and it gets it again.
     """
     row = session.execute(
-        select(Job, Attempt)
+        select(Job, Attempt, Run)
         .join(Attempt, Attempt.lease_id == Job.lease_id)
+        .join(Run, Run.attempt_id == Attempt.id)
         .join(LeaseDevice, LeaseDevice.lease_id == Attempt.lease_id)
         .join(Device, Device.id == LeaseDevice.device_id)
         .where(
@@ -147,7 +146,7 @@ def unbeaten(
         .limit(1)
         .with_for_update(of=Job)
     ).first()
-    return (row[0], row[1]) if row else None
+    return Held(*row) if row else None
 
 
 def hardware_of_lease(session: Session, lease_id: str) -> list[str]:
@@ -173,15 +172,24 @@ def extend(session: Session, lease_id: str, ttl: timedelta) -> Job | None:
     ).one_or_none()
 
 
-def held_by(session: Session, lease_id: str) -> tuple[Job, Attempt] | None:
-    """Lock and return the job and attempt of a lease that still stands; None if it has ended."""
+class Held(NamedTuple):
+    """What a lease that stands is of."""
+
+    job: Job
+    attempt: Attempt
+    run: Run
+
+
+def held_by(session: Session, lease_id: str) -> Held | None:
+    """Lock the job of a lease that still stands and return what it is of; None if it has ended."""
     row = session.execute(
-        select(Job, Attempt)
+        select(Job, Attempt, Run)
         .join(Attempt, Attempt.lease_id == Job.lease_id)
+        .join(Run, Run.attempt_id == Attempt.id)
         .where(Job.lease_id == lease_id, Job.state.in_(_HELD))
         .with_for_update(of=Job)
     ).one_or_none()
-    return (row[0], row[1]) if row else None
+    return Held(*row) if row else None
 
 
 def attempt_of_lease(session: Session, lease_id: str) -> Attempt | None:

@@ -103,11 +103,21 @@ def devices_of_runs(session: Session, run_ids: Sequence[int]) -> dict[int, list[
     return found
 
 
-def last_self_check(session: Session, device_id: int) -> SelfCheck | None:
-    """Return the device's newest A/A."""
+def grades_of_run(session: Session, run_id: int) -> Sequence[str | None]:
+    """Return the grade of each of the run's devices by its newest A/A, None where it has none."""
+    newest = (
+        select(SelfCheck.grade)
+        .where(SelfCheck.device_id == LeaseDevice.device_id)
+        .order_by(SelfCheck.id.desc())
+        .limit(1)
+    )
     return session.scalars(
-        select(SelfCheck).where(SelfCheck.device_id == device_id).order_by(SelfCheck.id.desc()).limit(1)
-    ).one_or_none()
+        select(newest.scalar_subquery())
+        .select_from(Run)
+        .join(Attempt, Attempt.id == Run.attempt_id)
+        .join(LeaseDevice, LeaseDevice.lease_id == Attempt.lease_id)
+        .where(Run.id == run_id)
+    ).all()
 
 
 def last_self_checks(session: Session) -> dict[int, SelfCheck]:

@@ -13,11 +13,6 @@ def job_queued(session: Session, device_class: str) -> None:
     _notify(session, f"job:{device_class}")
 
 
-def check_changed(session: Session, check_id: int) -> None:
-    """Wake whoever watches this check; sent when the transaction commits."""
-    _notify(session, f"check:{check_id}")
-
-
 def request_ended(session: Session, request_id: int) -> None:
     """Wake whoever waits for what comes of a request; sent when the transaction commits."""
     _notify(session, f"measure:{request_id}.")

@@ -285,18 +285,23 @@ def settled_discoveries(session: Session, run_id: int) -> int:
     return session.scalar(query) or 0
 
 
-def cases_of(session: Session, run_id: int) -> Sequence[BenchmarkCase]:
-    """Return the cases of the run's plan."""
-    of_run = select(Verdict.case_id).where(Verdict.run_id == run_id)
-    return session.scalars(select(BenchmarkCase).where(BenchmarkCase.id.in_(of_run))).all()
+@dataclass(frozen=True)
+class Plan:
+    """What a run measures: its cases, and the unit of each (case, metric)."""
+
+    cases: Sequence[BenchmarkCase]
+    units: dict[tuple[int, str], str]
 
 
-def units_of(session: Session, run_id: int) -> dict[tuple[int, str], str]:
-    """Return the unit of each (case, metric) of the run's plan."""
+def planned(session: Session, run_id: int) -> Plan:
+    """Return the run's plan."""
     rows = session.execute(
-        select(Verdict.case_id, Verdict.metric, Verdict.unit).where(Verdict.run_id == run_id)
+        select(BenchmarkCase, Verdict.metric, Verdict.unit)
+        .join(Verdict, Verdict.case_id == BenchmarkCase.id)
+        .where(Verdict.run_id == run_id)
     ).all()
-    return {(case_id, metric): unit for case_id, metric, unit in rows}
+    cases = {case.id: case for case, _, _ in rows}
+    return Plan(list(cases.values()), {(case.id, metric): unit for case, metric, unit in rows})
 
 
 def usual_flags(session: Session, run_id: int) -> dict[int, tuple[str, ...]]:
