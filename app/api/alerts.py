@@ -112,7 +112,7 @@ def get_quality(
     return quality_document(read_quality(session, reader, project, benchmark))
 
 
-@router.get("/alerts/{alert_id}", responses=answers(AlertAnswer, 404))
+@router.get("/alerts/{alert_id:int}", responses=answers(AlertAnswer, 404))
 def get_alert(service: ServiceDep, session: SessionDep, reader: Reader, alert_id: AlertId) -> dict[str, Any]:
     """Return one alert with all that it tells, and who did what with it."""
     found = read_alert(session, reader, alert_id, settings=service.settings)
@@ -120,7 +120,7 @@ def get_alert(service: ServiceDep, session: SessionDep, reader: Reader, alert_id
 
 
 @router.post(
-    "/alerts/{alert_id}",
+    "/alerts/{alert_id:int}",
     responses=answers(AlertAnswer, 404, 409, 413),
     openapi_extra=takes(AnswerBody, SAID),
 )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
-from pydantic import AfterValidator, BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationError
 from sqlalchemy.orm import Session
 
 from app.api.routing import Asked, Found
@@ -23,11 +24,19 @@ COOKIE = "ratchet_session"
 Model = TypeVar("Model", bound=BaseModel)
 
 
+def _written(time: object) -> object:
+    if isinstance(time, str) and _NUMBER.fullmatch(time):
+        raise ValueError("a time is written as in ISO 8601, like 2026-11-26T09:30:00Z")
+    return time
+
+
 def _aware(time: datetime) -> datetime:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-Moment = Annotated[datetime, AfterValidator(_aware)]
+_NUMBER = re.compile(r"\s*[+-]?[0-9.]+(e[+-]?[0-9]+)?\s*", re.IGNORECASE)
+
+Moment = Annotated[datetime, BeforeValidator(_written), AfterValidator(_aware)]
 """A time; without an offset it is UTC."""
 
 

@@ -56,7 +56,7 @@ AT = "/{project:path}/notifiers"
 class WishesBody(BaseModel):
     """What is told, and when; what is left out stays. A new one is told of `changes` and `checks`, at once."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     about: list[About] | None = None
     min_change: float | None = None

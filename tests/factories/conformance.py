@@ -48,8 +48,14 @@ def _routes() -> list[tuple[str, re.Pattern[str], dict[str, Any]]]:
 
 
 def operation_of(request: httpx.Request) -> dict[str, Any] | None:
-    """Return what the document says of a request's route; None where it says nothing."""
-    path = request.url.path
+    """Return what the document says of a request's route; None where it says nothing.
+
+    An address without parameters is nothing else's, whatever the method.
+    """
+    path, paths = request.url.path, document()["paths"]
+    if path in paths:
+        found: dict[str, Any] | None = paths[path].get(request.method.lower())
+        return found
     return next(
         (its for method, route, its in _routes() if method == request.method and route.fullmatch(path)), None
     )

@@ -32,6 +32,7 @@ def test_head_is_counted_by_its_own_name_at_its_own_route(client):
         ("GET", "/api/v1/results", "POST"),
         ("HEAD", "/api/v1/results", "POST"),
         ("DELETE", "/alerts", "GET, HEAD, POST"),
+        ("POST", "/api/v1/alerts/quality", "GET, HEAD"),
     ],
 )
 def test_405_names_all_methods_of_the_address(client, method: str, path: str, allowed: str):

@@ -199,6 +199,8 @@ def test_points_of_a_series_come_with_its_changes(told: Poster):
     [
         "changes?project=a&state=gone",
         "changes?project=a&since=monday",
+        "changes?project=a&since=0.5",
+        "runs?since=1764150000",
         "changes",
         "wanted",
         "series/0/changes",
