@@ -162,6 +162,7 @@ def finish_lease(session: Session, lease_id: str, message: protocol.Finish) -> N
         _publish(session, held, devices, message.control)
         end_job(session, job, JobState.SUCCEEDED, reason=message.reason, message=message.message)
     elif outcome in (Outcome.INFRA_FAILED, Outcome.CONTAMINATED) and message.retryable:
+        leases.release_devices(session, lease_id)
         _requeue_or_fail(session, job, message.reason, message.message)
     else:
         end_job(session, job, JobState.FAILED, reason=message.reason, message=message.message)
@@ -311,8 +312,6 @@ def _requeue_or_fail(
     if job.attempt >= job.max_attempts:
         end_job(session, job, JobState.FAILED, reason=reason or "attempts_used_up", message=message)
         return
-    if job.lease_id is not None:
-        leases.release_devices(session, job.lease_id)
     delay = backoff_s(job.attempt) if wait_s is None else wait_s
     job.state, job.lease_id, job.lease_until = JobState.QUEUED, None, None
     job.reason, job.message = reason or None, message or None

@@ -87,8 +87,8 @@ def meanwhile(session: Session, *statements: Statement) -> Iterator[Callable[[],
 def beside(session: Session, *statements: Statement) -> Iterator[Callable[[], list[Rows]]]:
     """Have statements run on a second connection while the block asks for other things; yield what gives their rows.
 
-    That is in a session whose statements are each a transaction, and where a connection is to spare; else they are a
-    trip of their own when their rows are wanted. Which has ended when the block has, wanted or not.
+    That is in a session whose statements are each a transaction, and where a connection is to spare; they have ended
+    there when the block has, wanted or not. Else they are a trip of their own each time that their rows are wanted.
 
     Raises:
         DBAPIError: as `in_one_trip`, where the rows are wanted; at once where the connection is lost already.
@@ -107,24 +107,31 @@ def beside(session: Session, *statements: Statement) -> Iterator[Callable[[], li
             sent = stack.enter_context(
                 under_way(driver_of(other), prepared_on(other), statements, begins=False)
             )
-        session.info[_BESIDE] = [sent]
+        under_way_beside: list[Exchange] = session.info.setdefault(_BESIDE, [])
+        under_way_beside.append(sent)
         try:
-            yield partial(_awaited, sent, queries)
-        except Exception:
-            _end(sent)
-            raise
-        else:
-            _end(sent)
+            with _ending(sent):
+                yield partial(_awaited, sent, queries)
         finally:
-            del session.info[_BESIDE]
+            under_way_beside.remove(sent)
 
 
 _BESIDE = "beside"
 """Where a session keeps what is under way on its second connection."""
 
 
+@contextmanager
+def _ending(sent: Exchange) -> Iterator[None]:
+    """Have all of it come to its end after the block, unless somebody interrupts that; nobody wants to know how."""
+    try:
+        yield
+    except Exception:
+        _end(sent)
+        raise
+    _end(sent)
+
+
 def _end(sent: Exchange) -> None:
-    """Have all of it come to its end; nobody wants to know how."""
     with suppress(psycopg.Error):
         rows_of(sent)
 
@@ -169,7 +176,7 @@ def _sent(
 
 
 SECOND = 4
-"""Threads that have a second connection at the most: fewer than there are connections, as each waits for it."""
+"""Threads that have a second connection at the most: fewer than there are, as each may wait for its first."""
 
 _SECOND = threading.BoundedSemaphore(SECOND)
 

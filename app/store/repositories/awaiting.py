@@ -43,11 +43,11 @@ def wake_of_job(session: Session, job_id: int) -> list[Woken]:
 
 
 def _woken(session: Session, which: str, id_: int) -> list[Woken]:
+    awaited = " or ".join(
+        f'exists (select from {kind.__tablename__} where check_id = "check".id)' for kind in KINDS
+    )
     statement = f"""
-        select id,
-          exists (select from pull_request where check_id = "check".id)
-            or exists (select from merge_group where check_id = "check".id),
-          pg_notify('{CHANNEL}', 'check:' || id)
+        select id, {awaited}, pg_notify('{CHANNEL}', 'check:' || id)
         from "check" where {which} order by id
     """  # noqa: S608  # nothing of it is anybody's but ours
     (rows,) = in_one_trip(session, (statement, {"id": id_}))

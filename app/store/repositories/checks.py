@@ -68,10 +68,14 @@ def of_job(session: Session, job_id: int) -> Sequence[Check]:
 
 def begin(session: Session, job_id: int) -> None:
     """Note of the checks that need this job that something of them is measured."""
-    of_job = select(RequestJob.request_id).where(RequestJob.job_id == job_id)
-    session.execute(
-        update(Check).where(Check.request_id.in_(of_job), Check.state != "running").values(state="running")
+    of_job = (
+        select(Check.id)
+        .join(RequestJob, RequestJob.request_id == Check.request_id)
+        .where(RequestJob.job_id == job_id, Check.state != "running")
+        .order_by(Check.id)  # in which several jobs of the same checks wait for each other
+        .with_for_update(of=Check, key_share=True)
     )
+    session.execute(update(Check).where(Check.id.in_(of_job)).values(state="running"))
 
 
 def with_context(session: Session, check_id: int) -> tuple[Check, Project, Commit, Commit] | None:

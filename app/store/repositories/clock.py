@@ -22,5 +22,8 @@ def later(seconds: float) -> ColumnElement[datetime]:
 
 
 def in_time(after: timedelta = timedelta(0)) -> Any:
-    """Return the same for a column of a row, which is written with it; to ask for it first would be one more trip."""
-    return func.clock_timestamp() + after
+    """Return the same for an attribute of a row: asking for the time first would be one more trip.
+
+    Until the row is written it is no time that could be compared, and to read it afterwards is a statement.
+    """
+    return later(after.total_seconds())

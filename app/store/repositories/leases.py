@@ -47,6 +47,14 @@ def free_devices(
     return [device for device in rows if device.id not in still_held]
 
 
+class Held(NamedTuple):
+    """What a lease that stands is of."""
+
+    job: Job
+    attempt: Attempt
+    run: Run
+
+
 @dataclass(frozen=True)
 class Pools:
     """Whose code a worker may be given just now."""
@@ -172,22 +180,18 @@ def extend(session: Session, lease_id: str, ttl: timedelta) -> Job | None:
     ).one_or_none()
 
 
-class Held(NamedTuple):
-    """What a lease that stands is of."""
-
-    job: Job
-    attempt: Attempt
-    run: Run
-
-
 def held_by(session: Session, lease_id: str) -> Held | None:
-    """Lock the job of a lease that still stands and return what it is of; None if it has ended."""
+    """Lock the job and the run of a lease that still stands and return what it is of; None if it has ended.
+
+    Whoever waits here has both as they are when the wait is over: of what is not locked PostgreSQL would tell how it
+    was before. Rows of others that point to them are not waited for.
+    """
     row = session.execute(
         select(Job, Attempt, Run)
         .join(Attempt, Attempt.lease_id == Job.lease_id)
         .join(Run, Run.attempt_id == Attempt.id)
         .where(Job.lease_id == lease_id, Job.state.in_(_HELD))
-        .with_for_update(of=Job)
+        .with_for_update(of=[Job, Run], key_share=True)
     ).one_or_none()
     return Held(*row) if row else None
 

@@ -81,9 +81,15 @@ def test_what_is_noted_of_a_point_is_told_of_that_one(poster: Poster) -> None:
     assert trend(poster, first=1)["points"]["flags"] == flags[1:]
 
 
-def test_points_keep_their_commits_when_others_come_in_while_they_are_read(poster: Poster) -> None:
+@pytest.mark.parametrize("at_once", [0, 12])
+def test_points_keep_their_commits_when_others_come_in_while_they_are_read(
+    poster: Poster, at_once: int
+) -> None:
     grown(poster, noisy(12))
-    with poster.service.database.session() as session:
+    with (
+        poster.service.database.session() as session,
+        trends.behind_all(session, poster.series, None, at_once) as coming,
+    ):
         its = trends.history(session, poster.series, None, most_changes=1)
         assert its is not None
         with poster.service.database.session() as other:
@@ -91,7 +97,7 @@ def test_points_keep_their_commits_when_others_come_in_while_they_are_read(poste
                 text("update result set place = place + 100 where id = :id"),
                 {"id": its.columns.result_ids[3]},
             )
-        told, _ = trends.behind(session, its, range(12), [], 1)
+        told, _ = trends.behind(session, its, range(12), [], 1, coming)
     assert list(told.sha) == [sha(number) for number in range(12)]
 
 

@@ -56,6 +56,13 @@ def test_what_is_beside_runs_elsewhere(reader: Session) -> None:
     assert in_one_trip(reader, ("select 6", {})) == [[(6,)]]
 
 
+def test_what_is_beside_may_have_something_beside_it(reader: Session) -> None:
+    with beside(reader, ("select 2", {})) as outer, beside(reader, ("select 3", {})) as inner:
+        assert in_one_trip(reader, ("select 1", {})) == [[(1,)]]
+        assert (outer(), inner()) == ([[(2,)]], [[(3,)]])
+    assert in_one_trip(reader, ("select 4", {})) == [[(4,)]]
+
+
 def test_nobody_need_want_what_is_beside(reader: Session) -> None:
     for _ in range(2 * SECOND):
         with beside(reader, WRONG):
@@ -172,11 +179,14 @@ def test_what_fails_is_told_and_leaves_both_connections_usable(reader: Session, 
     assert one != other
 
 
-def test_whoever_fails_between_gives_back_both_connections(database: Database, reader: Session) -> None:
-    one, other = backends(reader)
-    with pytest.raises(KeyError), beside(reader, SLOW):
-        raise KeyError
-    assert {*backends(reader)} == {one, other}, "neither was given up"
+def test_whoever_fails_between_gives_back_both_connections(database_url: str) -> None:
+    its = Database(database_url)
+    with its.reading() as session:
+        one, other = backends(session)
+        with pytest.raises(KeyError), beside(session, SLOW):
+            raise KeyError
+        assert {*backends(session)} == {one, other}, "neither was given up"
+    its.close()
 
 
 def interrupt_beside(reader: Session, holder: Connection, held: int) -> None:
