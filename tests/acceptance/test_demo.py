@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.conftest import RATCHET, locks
+from tests.acceptance.conftest import NOT_ALONE, RATCHET, locks
 
 pytestmark = [pytest.mark.postgres, pytest.mark.redis]
 
@@ -17,7 +17,7 @@ def test_demo_finds_the_slower_branch_and_blames_no_other(folder: Path) -> None:
     data = folder / "demo"
     done = subprocess.run(
         [*RATCHET, "demo", "--data-dir", str(data), "--exit"],
-        env=os.environ | locks(data),
+        env=os.environ | NOT_ALONE | locks(data),
         capture_output=True,
         text=True,
         timeout=290,
