@@ -195,7 +195,7 @@ def _why_not_in_time(job: Job) -> str:
 
 
 def require_lease(session: Session, lease_id: str) -> Held:
-    """Lock the job of the lease and return what it is of. Raises StaleLeaseError when it has ended."""
+    """Lock and return what the lease is of. Raises StaleLeaseError when it has ended."""
     held = leases.held_by(session, lease_id)
     if held is None:
         raise stale(lease_id)

@@ -140,6 +140,12 @@ def wipe(database: Database) -> None:
         connection.exec_driver_sql("; ".join([*emptied, BEGIN_ANEW]), execution_options=at_once)
 
 
+def somebody_waits(service: Service) -> bool:
+    """Tell whether somebody waits for a lock in the service's database."""
+    with service.database.engine.connect() as connection:
+        return bool(connection.scalar(text("select count(*) from pg_locks where not granted")))
+
+
 @pytest.fixture(scope="session")
 def beginnings(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> Beginnings:
     """What tests of this process begin with."""

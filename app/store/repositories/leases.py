@@ -181,17 +181,17 @@ def extend(session: Session, lease_id: str, ttl: timedelta) -> Job | None:
 
 
 def held_by(session: Session, lease_id: str) -> Held | None:
-    """Lock the job and the run of a lease that still stands and return what it is of; None if it has ended.
+    """Lock what a lease that still stands is of and return it; None if it has ended.
 
-    Whoever waits here has both as they are when the wait is over: of what is not locked PostgreSQL would tell how it
-    was before. Rows of others that point to them are not waited for.
+    Whoever waits here has all of it as it is when the wait is over: of what is not locked PostgreSQL would tell how it
+    was before. Rows of others that point to it are not waited for.
     """
     row = session.execute(
         select(Job, Attempt, Run)
         .join(Attempt, Attempt.lease_id == Job.lease_id)
         .join(Run, Run.attempt_id == Attempt.id)
         .where(Job.lease_id == lease_id, Job.state.in_(_HELD))
-        .with_for_update(of=[Job, Run], key_share=True)
+        .with_for_update(key_share=True)
     ).one_or_none()
     return Held(*row) if row else None
 

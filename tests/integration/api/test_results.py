@@ -14,7 +14,7 @@ from time import monotonic, sleep
 from typing import Any
 
 import pytest
-from sqlalchemy import event, func, select, text
+from sqlalchemy import event, func, select
 from sqlalchemy.orm import Session
 
 from app.domain.errors import ConflictError
@@ -33,6 +33,7 @@ from app.store.tables import (
 )
 from app.wiring import Service
 from tests.factories.posted_results import bound_token, post_results, posted_document, posted_result
+from tests.integration.conftest import somebody_waits
 
 pytestmark = pytest.mark.postgres
 
@@ -345,16 +346,11 @@ def waiting(service: Service, document: dict[str, Any]) -> Iterator[Future[tuple
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(post)
         deadline = monotonic() + 20
-        while not _somebody_waits(service) and not future.done():
+        while not somebody_waits(service) and not future.done():
             assert monotonic() < deadline
             sleep(0.01)
         assert not future.done()
         yield future
-
-
-def _somebody_waits(service: Service) -> bool:
-    with service.database.engine.connect() as connection:
-        return bool(connection.scalar(text("select count(*) from pg_locks where not granted")))
 
 
 def test_post_waits_for_another_under_its_key_and_then_gives_its_answer(service, first):

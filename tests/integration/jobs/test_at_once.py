@@ -7,25 +7,23 @@ from typing import Any
 
 import pytest
 from sqlalchemy import text
+from sqlalchemy.orm import Session
 
 from app.services import plan_run
 from app.services.access import FORGE
 from app.services.cancel_check import cancel_check
 from app.store.repositories import awaiting, leases
+from app.store.tables import Check, PullRequest, Repository
 from app.wiring import Service
 from tests.factories.agent import FakeAgent, latency_listing
 from tests.factories.waiting import wait_for
+from tests.integration.conftest import somebody_waits
 from tests.integration.jobs.conftest import Ask
 from workers import protocol
 
 pytestmark = pytest.mark.postgres
 
 LISTING = latency_listing("resize")
-
-
-def somebody_waits(service: Service) -> bool:
-    with service.database.reading() as session:
-        return bool(session.scalar(text("select count(*) from pg_locks where not granted")))
 
 
 def test_preparation_that_comes_again_while_it_is_stored_is_answered_the_same(
@@ -116,5 +114,28 @@ def test_all_checks_of_a_job_are_told_and_the_forge_of_those_that_it_waits_for(
         assert states == [(ours, "running"), (other, "running")]
         job_id = session.scalar(text("select id from job where state = 'leased'"))
         assert job_id is not None
-        assert awaiting.wake_of_job(session, job_id) == [(ours, False), (other, False)]
-        assert awaiting.wake(session, other) == [(other, False)]
+        _await_on_forge(session, other)
+        assert awaiting.wake_of_job(session, job_id) == [(ours, False), (other, True)]
+        assert awaiting.wake(session, other) == [(other, True)]
+    assert agent.finish().status_code == 200
+    with service.database.session() as session:
+        told = session.scalars(text("select key from outbox where topic like 'check.%' order by key")).all()
+    assert told == [f"check.conclude/{ours}", f"check.conclude/{other}", f"check.show/{other}"]
+
+
+def _await_on_forge(session: Session, check_id: int) -> None:
+    """Have a pull request wait for the check."""
+    project_id = session.get_one(Check, check_id).project_id
+    repository = Repository(external_id=5, slug="acme/vision", branch="main", project_id=project_id)
+    session.add(repository)
+    session.flush()
+    known = {
+        "number": 12,
+        "title": "t",
+        "author": "ann",
+        "is_fork": False,
+        "base_ref": "main",
+        "state": "open",
+    }
+    session.add(PullRequest(repository_id=repository.id, head_sha="e" * 40, check_id=check_id, **known))
+    session.flush()
